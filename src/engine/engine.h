@@ -1,0 +1,86 @@
+/* engine.h - inside the embedded engine: what plugin, program, reference and fast kernels share.
+ *
+ * The engine is a PJRT plugin (own .so, exports only GetPjrtApi). plugin*.c are the PJRT objects; program.c turns a parsed graph into steps
+ * over a planned memory; ref*.c hold one plain kernel per StableHLO op; fast_*.c hold kernels that must equal them. */
+#ifndef ENG_ENGINE_H
+#define ENG_ENGINE_H
+#include "hlo/graph.h"
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A dense row-major array in host memory, elements as in base/dtype.h. */
+typedef struct eng_tensor { hlo_type type; void *data; } eng_tensor;
+
+/* ---- thread pool (pool.c) ----
+ * parallel: calls fn(context, task, worker) for every task in [0, n_tasks), tasks taken dynamically; returns when all are done. Nested calls
+ * and calls with one task run inline. worker < eng_pool_size(). Results never depend on the number of threads: kernels split work by
+ * shape, not by thread count. */
+typedef void (*eng_task_fn)(void *context, int64_t task, int worker);
+int eng_pool_size(void);
+void eng_parallel(int64_t n_tasks, eng_task_fn fn, void *context);
+
+/* ---- one run of a program ---- */
+typedef struct eng_run {
+    tt_arena *arena;             /* execute lifetime */
+    int device, n_devices;       /* partition id */
+    void *collective;            /* rendezvous of the participants; NULL: single device */
+    bool reference;              /* use ref kernels only */
+} eng_run;
+
+/* Scratch memory of the calling thread, at least `bytes`, 64-byte aligned, kept between calls; slot 0..3. NULL: out of memory. */
+void *eng_scratch(int slot, size_t bytes);
+
+/* ---- reference kernels (ref*.c): plain, spec order, obviously right ----
+ * `in` has n_operands tensors, `out` n_results, their data allocated by the caller (out never aliases in). */
+typedef tt_status (*eng_kernel)(eng_run *run, const hlo_graph *g, const hlo_node *node, const eng_tensor *in, eng_tensor *out);
+extern const eng_kernel eng_ref_kernels[HLO_N_OPS];   /* NULL: not supported, program.c says so by name */
+/* Evaluates a block (region, function body) with reference kernels: params in, results out (data allocated from run->arena). env maps outer
+ * values for regions that use them: env(context, ref) gives the tensor. */
+typedef const eng_tensor *(*eng_env)(void *context, hlo_ref ref);
+tt_status eng_ref_block(eng_run *run, const hlo_graph *g, const hlo_block *block, const eng_tensor *params, eng_env env, void *context, eng_tensor *out_results);
+
+/* ---- fast kernels ---- */
+/* C[m,n] = A[m,k] B[k,n], batched. a_transposed: A stored [k,m]; b_transposed: B stored [n,k]. Strides in elements between batches (0: shared).
+ * dtype F32 F64 BF16 F16 (accumulates in f32, f64 for F64) and I8->I32; c_dtype: dtype or F32. Row strides lda, ldb, ldc in elements.
+ * Epilogue (may be NULL): bias per column added in c's accumulate type before rounding - only where bit-equal is not asked for. */
+typedef struct eng_gemm_args {
+    tt_dtype dtype, c_dtype;
+    int64_t batch, m, n, k, lda, ldb, ldc, stride_a, stride_b, stride_c;
+    bool a_transposed, b_transposed;
+    const void *a, *b; void *c;
+} eng_gemm_args;
+bool eng_gemm(const eng_gemm_args *);                 /* false: not a case it knows; nothing was written */
+/* stablehlo.convolution, any layout, dtype F32 BF16 F16 F64; false: not known. */
+bool eng_conv(const hlo_graph *g, const hlo_node *node, const eng_tensor *x, const eng_tensor *w, eng_tensor *out);
+
+/* Composites that have a kernel ("tt.softmax", "tt.sdpa", ...). eng_composite_known decides what hlo_inline keeps, by name, attributes and types. */
+bool eng_composite_known(const hlo_graph *g, const hlo_node *composite);
+tt_status eng_composite_run(eng_run *run, const hlo_graph *g, const hlo_node *composite, const eng_tensor *in, eng_tensor *out);
+
+/* Fast kernels for single nodes (reduce, transpose, gather, scatter, sort, concatenate, pad, slice, iota, rng, dot_general, convolution, reduce_window ...):
+ * a table with the signature of the reference kernels. A kernel may return eng_not_mine (a static error) to be replaced by the reference. */
+extern const eng_kernel eng_fast_kernels[HLO_N_OPS];
+extern tt_error *const eng_not_mine;
+
+/* ---- fused loops (fuse.c finds groups, loop*.c runs them) ----
+ * A loop computes a connected group of elementwise nodes (with broadcasts, constants, iota, converts, transposed or sliced reads, and a trailing or
+ * inner row reduction) in one pass over tiles. Values round to their dtype at every op, so a loop equals the reference kernels bit for bit
+ * except where a transcendental function's own kernel differs, and there both use the same vector function. */
+typedef struct eng_loop eng_loop;
+/* Groups for one block: group[i] for block->nodes[i]: -1 alone, else a group number; members of one group are computed by one loop placed at the last member. */
+void eng_fuse(tt_arena *arena, const hlo_graph *g, const hlo_block *block, const bool *is_result, int *out_group, int *out_n_groups);
+/* Compiles a group. inputs: values from outside (in the order run expects), outputs: members used outside. NULL: cannot (then members run singly). */
+eng_loop *eng_loop_create(tt_arena *arena, const hlo_graph *g, int n_nodes, const hlo_ref *nodes, int n_outputs, const hlo_ref *outputs, int *out_n_inputs, const hlo_ref **out_inputs);
+void eng_loop_run(const eng_loop *, void *const *inputs, void *const *outputs);
+
+/* Vector math shared by loops, reductions and composites: arrays of n floats (dst may equal src). max error in ulp in loop_math.c. */
+void eng_vexp(float *dst, const float *src, int64_t n);
+void eng_vtanh(float *dst, const float *src, int64_t n);
+void eng_verf(float *dst, const float *src, int64_t n);
+void eng_vlog(float *dst, const float *src, int64_t n);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
