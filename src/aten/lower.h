@@ -89,6 +89,7 @@ struct tt_lower {
     /* run/'s part: which scalar arguments were read as numbers (baked) and which only as values (slots) */
     uint64_t baked, slotted;
     hlo_ref *slots;                   /* per argument: a rank-0 f64 or i64 parameter, or HLO_NONE: use a constant */
+    hlo_ref **list_slots;             /* per SCALARS or DOUBLES argument: NULL, or a slot per element */
 };
 
 /* ---- arguments (aten/args.c). Indices are checked: a wrong tag is an INTERNAL error in L->g->error. ---- */
@@ -105,6 +106,7 @@ tt_dtype lower_dtype(tt_lower *L, int arg, tt_dtype fallback);   /* an optional 
 /* A Scalar (or float) argument as a rank-0 value of `dtype`: a constant, or a runtime parameter when run/ has seen it change.
  * Prefer this to lower_double. */
 hlo_ref lower_scalar(tt_lower *L, int arg, tt_dtype dtype);
+hlo_ref lower_scalar_at(tt_lower *L, int arg, int index, tt_dtype dtype); /* element of a SCALARS or DOUBLES list (ScalarList ops) */
 hlo_ref lower_scalar_like(tt_lower *L, int arg, hlo_ref like);   /* broadcast to the type of like */
 tt_class lower_scalar_class(tt_lower *L, int arg);               /* PRED, SINT, FLOAT or COMPLEX, by tag */
 
