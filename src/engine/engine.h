@@ -21,11 +21,15 @@ int eng_pool_size(void);
 void eng_parallel(int64_t n_tasks, eng_task_fn fn, void *context);
 
 /* ---- one run of a program ---- */
+/* Maps a value of an enclosing block to its tensor; NULL: not there. */
+typedef const eng_tensor *(*eng_env)(void *context, hlo_ref ref);
 typedef struct eng_run {
     tt_arena *arena;             /* execute lifetime */
     int device, n_devices;       /* partition id */
     void *collective;            /* rendezvous of the participants; NULL: single device */
     bool reference;              /* use ref kernels only */
+    /* Where kernels of nodes with regions find the outer values their regions use; whoever runs a block sets it (eng_ref_block does). */
+    eng_env env; void *env_context;
 } eng_run;
 
 /* Scratch memory of the calling thread, at least `bytes`, 64-byte aligned, kept between calls; slot 0..3. NULL: out of memory. */
@@ -37,7 +41,6 @@ typedef tt_status (*eng_kernel)(eng_run *run, const hlo_graph *g, const hlo_node
 extern const eng_kernel eng_ref_kernels[HLO_N_OPS];   /* NULL: not supported, program.c says so by name */
 /* Evaluates a block (region, function body) with reference kernels: params in, results out (data allocated from run->arena). env maps outer
  * values for regions that use them: env(context, ref) gives the tensor. */
-typedef const eng_tensor *(*eng_env)(void *context, hlo_ref ref);
 tt_status eng_ref_block(eng_run *run, const hlo_graph *g, const hlo_block *block, const eng_tensor *params, eng_env env, void *context, eng_tensor *out_results);
 
 /* ---- fast kernels ---- */
