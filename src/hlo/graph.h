@@ -89,7 +89,8 @@ typedef struct hlo_attr {
     hlo_attr_kind kind;
     int n, rows;
     bool splat;
-    const int64_t *ints;
+    const int64_t *ints;      /* in a node also for INT and BOOL (points to `one`) */
+    int64_t one;              /* INT and BOOL: the value */
     double number;
     const char *text;         /* also the name of an unknown (RAW) attribute: "name = value" */
     const hlo_type *type;     /* DENSE */
@@ -114,7 +115,7 @@ typedef struct hlo_node {
     const hlo_attr *attrs;
     hlo_block **regions;
 } hlo_node;
-/* HLO_PARAM: attrs NULL, n_operands 0, `loc` unused, index in its block = attr PARAM_INDEX.
+/* HLO_PARAM: n_operands 0, `loc` unused, index in its block = attr PARAM_INDEX.
  * HLO_RESULT: operands[0] = the multi-result node, attr RESULT_INDEX. */
 
 typedef struct hlo_func {
@@ -148,10 +149,17 @@ int64_t hlo_attr_int(const hlo_node *, hlo_attr_name, int64_t fallback);
 const char *hlo_attr_text(const hlo_node *, hlo_attr_name, const char *fallback);
 hlo_ints hlo_attr_ints(const hlo_node *, hlo_attr_name);                 /* n = 0 if absent */
 
+hlo_func *hlo_func_find(const hlo_graph *, const char *name);            /* NULL if absent; linear */
+
 const char *hlo_op_text(hlo_op);        /* "stablehlo.add", "chlo.erf" */
+int hlo_op_operands(hlo_op);            /* -1: any number */
 unsigned hlo_op_flags(hlo_op);
 hlo_op hlo_op_find(const char *text, int length);
+const char *hlo_attr_name_text(hlo_attr_name);
+hlo_attr_kind hlo_attr_name_kind(hlo_attr_name);
+hlo_attr_name hlo_attr_name_find(const char *text, int length);          /* HLO_ATTR_INVALID if unknown */
 
+bool hlo_type_valid(const hlo_type *);  /* rank and dims in range, size in bytes fits 62 bits */
 int64_t hlo_type_elements(const hlo_type *);
 int64_t hlo_type_bytes(const hlo_type *);
 bool hlo_type_equal(const hlo_type *, const hlo_type *);
