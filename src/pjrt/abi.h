@@ -197,17 +197,6 @@ typedef struct tt_pjrt_create_uninitialized {
     tt_pjrt_device *device; tt_pjrt_memory *memory;
     tt_pjrt_buffer *buffer; /* out */
 } tt_pjrt_create_uninitialized;
-typedef struct tt_pjrt_create_error_buffer {
-    TT_PJRT_HEAD
-    tt_pjrt_client *client;
-    int code;
-    const char *message; size_t message_size;
-    const int64_t *dims; size_t n_dims;
-    int type;
-    const tt_pjrt_layout *layout;
-    tt_pjrt_memory *memory;
-    tt_pjrt_buffer *buffer; /* out */
-} tt_pjrt_create_error_buffer;
 
 /* ---- executables ---- */
 typedef struct tt_pjrt_execute_options {
@@ -321,7 +310,6 @@ TT_PJRT_AT(buffer_copy_raw, event, 48);
 TT_PJRT_AT(buffer_memory_layout, layout, 24);
 TT_PJRT_AT(create_view, buffer, 96);
 TT_PJRT_AT(create_uninitialized, buffer, 72);
-TT_PJRT_AT(create_error_buffer, buffer, 88);
 TT_PJRT_AT(execute_options, launch_id, 48);
 TT_PJRT_AT(execute_options, context, 72);
 TT_PJRT_SIZE(execute_options, 112);
