@@ -1,0 +1,331 @@
+/* memory.c - the allocator behind buffers and program scratch.
+ *
+ * Freed blocks wait in lists by size class, so that a training step that frees and takes the same sizes makes no system calls and
+ * touches warm pages. When the lists hold more than their cap they are emptied: memory goes back to the system.
+ * Large blocks come from mmap on huge pages. A request that the limit or the host cannot satisfy is
+ * refused before anything is touched, so the host never has to kill the process. */
+#include "engine/memory.h"
+#include "base/arena.h"
+#include "base/env.h"
+#include "engine/engine.h"
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { ALIGN = 64, SMALL_MAX = 4096, SMALL_CLASSES = SMALL_MAX / ALIGN, STEPS = 8, N_CLASSES = SMALL_CLASSES + 50 * STEPS };
+static const int64_t MAP_FROM = 1 << 20, HUGE_FROM = 4 << 20, HUGE_PAGE = 2 << 20, ASK_HOST_FROM = 64 << 20;
+
+#ifdef __SANITIZE_ADDRESS__
+enum { CACHING = 0 }; /* freed blocks go to the sanitizer, which then finds their late uses */
+#else
+enum { CACHING = 1 };
+#endif
+
+typedef struct free_block {
+    struct free_block *next;
+} free_block;
+
+struct eng_memory {
+    pthread_mutex_t lock;
+    int device;
+    int64_t cap;
+    eng_memory_stats stats;
+    free_block *lists[N_CLASSES];
+};
+
+static _Atomic int64_t allocations; /* of all devices, for TORCH_TPU_FAULT=alloc:N */
+
+/* Rounds up to the size class; false when no block is that large. */
+static bool class_of(int64_t bytes, int64_t *out_size, int *out_class) {
+    if (bytes <= SMALL_MAX) {
+        int64_t units = bytes <= 0 ? 1 : (bytes + ALIGN - 1) / ALIGN;
+        *out_size = units * ALIGN;
+        *out_class = (int)units - 1;
+        return true;
+    }
+    int e = 63 - __builtin_clzll((unsigned long long)(bytes - 1)); /* 2^e < bytes <= 2^(e+1) */
+    if (e >= 60)
+        return false;
+    int64_t base = (int64_t)1 << e, step = base / STEPS;
+    int64_t k = (bytes - base + step - 1) / step; /* 1 .. STEPS */
+    *out_size = base + k * step;
+    *out_class = SMALL_CLASSES + (e - 12) * STEPS + (int)k - 1;
+    return *out_class < N_CLASSES;
+}
+
+static void *system_alloc(int64_t size) {
+    if (size < MAP_FROM)
+        return aligned_alloc(ALIGN, (size_t)size);
+    int64_t extra = size >= HUGE_FROM ? HUGE_PAGE : 0;
+    char *p = mmap(NULL, (size_t)(size + extra), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED)
+        return NULL;
+    if (extra) {
+        char *start = (char *)(((uintptr_t)p + (uintptr_t)extra - 1) & ~((uintptr_t)extra - 1));
+        int64_t head = start - p, page = sysconf(_SC_PAGESIZE), tail = (extra - head) & ~(page - 1);
+        if (head)
+            munmap(p, (size_t)head);
+        int64_t kept = (size + page - 1) & ~(page - 1);
+        if (tail)
+            munmap(start + kept, (size_t)(size + extra - head - kept));
+        madvise(start, (size_t)kept, MADV_HUGEPAGE);
+        p = start;
+    }
+    return p;
+}
+
+static void system_free(void *p, int64_t size) {
+    if (size < MAP_FROM) {
+        free(p);
+    } else {
+        int64_t page = sysconf(_SC_PAGESIZE);
+        munmap(p, (size_t)((size + page - 1) & ~(page - 1)));
+    }
+}
+
+/* ---- what the host has ---- */
+static int64_t read_number(const char *path, const char *key) {
+    FILE *f = fopen(path, "re");
+    if (!f)
+        return -1;
+    char line[256];
+    long long v = -1;
+    while (fgets(line, sizeof line, f)) {
+        if (!key) {
+            if (sscanf(line, "%lld", &v) != 1)
+                v = -1; /* "max" */
+            break;
+        }
+        size_t n = strlen(key);
+        if (!strncmp(line, key, n) && sscanf(line + n, "%lld", &v) == 1) {
+            v *= 1024;
+            break;
+        }
+    }
+    fclose(f);
+    return v;
+}
+
+static int64_t host_total(void) {
+    int64_t total = read_number("/proc/meminfo", "MemTotal:");
+    int64_t group = read_number("/sys/fs/cgroup/memory.max", NULL);
+    if (total < 0)
+        total = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+    return group > 0 && group < total ? group : total;
+}
+
+static int64_t host_available(void) {
+    int64_t free_bytes = read_number("/proc/meminfo", "MemAvailable:");
+    int64_t group = read_number("/sys/fs/cgroup/memory.max", NULL), used = read_number("/sys/fs/cgroup/memory.current", NULL);
+    if (group > 0 && used >= 0) {
+        int64_t cache = read_number("/sys/fs/cgroup/memory.stat", "inactive_file "); /* given back under pressure */
+        int64_t left = group - used + (cache > 0 ? cache / 1024 : 0);
+        if (free_bytes < 0 || left < free_bytes)
+            free_bytes = left;
+    }
+    return free_bytes < 0 ? INT64_MAX : free_bytes;
+}
+
+eng_memory *eng_memory_create(int device, int64_t limit) {
+    eng_memory *m = tt_calloc(1, sizeof *m);
+    pthread_mutex_init(&m->lock, NULL);
+    int64_t total = host_total();
+    m->device = device;
+    m->stats.limit = limit > 0 ? limit : total;
+    m->cap = total / 8 < (int64_t)1 << 30 ? total / 8 : (int64_t)1 << 30;
+    return m;
+}
+
+static void empty_lists(eng_memory *m) {
+    for (int c = 0; c < N_CLASSES && m->stats.cached; c++) {
+        if (!m->lists[c])
+            continue;
+        int64_t size = (c + 1) * ALIGN;
+        if (c >= SMALL_CLASSES) {
+            int64_t base = (int64_t)1 << ((c - SMALL_CLASSES) / STEPS + 12);
+            size = base + ((c - SMALL_CLASSES) % STEPS + 1) * (base / STEPS);
+        }
+        for (free_block *b = m->lists[c], *next; b; b = next) {
+            next = b->next;
+            system_free(b, size);
+            m->stats.cached -= size;
+        }
+        m->lists[c] = NULL;
+    }
+}
+
+void eng_memory_trim(eng_memory *m) {
+    pthread_mutex_lock(&m->lock);
+    empty_lists(m);
+    pthread_mutex_unlock(&m->lock);
+}
+
+void eng_memory_destroy(eng_memory *m) {
+    if (!m)
+        return;
+    eng_memory_trim(m);
+    pthread_mutex_destroy(&m->lock);
+    free(m);
+}
+
+static const char *size_text(int64_t bytes, char buffer[32]) {
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double v = (double)bytes;
+    int u = 0;
+    for (; v >= 1024 && u < 6; u++)
+        v /= 1024;
+    snprintf(buffer, 32, u ? "%.2f %s" : "%.0f %s", v, units[u]);
+    return buffer;
+}
+
+static tt_status over_limit(eng_memory *m, int64_t bytes) {
+    char a[32], b[32], c[32];
+    TT_FAIL(RESOURCE_EXHAUSTED, "out of memory on device %d: %s requested (%lld bytes), %s in use of %s", m->device, size_text(bytes, a),
+            (long long)bytes, size_text(m->stats.in_use, b), size_text(m->stats.limit, c));
+}
+
+tt_status eng_memory_check(eng_memory *m, int64_t bytes) {
+    if (bytes > m->stats.limit)
+        return over_limit(m, bytes);
+    return TT_OK;
+}
+
+static tt_status check_fault(void) {
+    static _Atomic int64_t at = -1; /* 0: none */
+    int64_t n = atomic_load_explicit(&at, memory_order_relaxed);
+    if (n < 0) {
+        const char *text = tt_env_text(TT_ENV_FAULT);
+        n = strncmp(text, "alloc:", 6) ? 0 : atoll(text + 6);
+        n = n < 0 ? 0 : n;
+        atomic_store(&at, n);
+    }
+    if (n && atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed) + 1 == n)
+        TT_FAIL(RESOURCE_EXHAUSTED, "out of memory: allocation %lld failed on purpose (TORCH_TPU_FAULT)", (long long)n);
+    return TT_OK;
+}
+
+/* From the system; called with the lock held. */
+static tt_status alloc_new(eng_memory *m, int64_t bytes, int64_t size, void **out) {
+    if (size >= ASK_HOST_FROM) {
+        int64_t available = host_available();
+        if (size > available && m->stats.cached) {
+            empty_lists(m);
+            available = host_available();
+        }
+        if (size > available) {
+            char a[32], b[32];
+            TT_FAIL(RESOURCE_EXHAUSTED, "out of memory on device %d: %s requested (%lld bytes), the host has %s left", m->device,
+                    size_text(bytes, a), (long long)bytes, size_text(available, b));
+        }
+    }
+    *out = system_alloc(size);
+    if (!*out) {
+        empty_lists(m);
+        *out = system_alloc(size);
+    }
+    if (!*out)
+        TT_FAIL(RESOURCE_EXHAUSTED, "out of memory on device %d: the host refused %lld bytes", m->device, (long long)bytes);
+    return TT_OK;
+}
+
+tt_status eng_memory_alloc(eng_memory *m, int64_t bytes, void **out) {
+    int64_t size;
+    int class_;
+    *out = NULL;
+    TT_TRY(check_fault());
+    if (!class_of(bytes, &size, &class_))
+        return over_limit(m, bytes);
+    pthread_mutex_lock(&m->lock);
+    tt_status status = TT_OK;
+    if (size > m->stats.limit - m->stats.in_use) {
+        status = over_limit(m, bytes);
+    } else if (m->lists[class_]) {
+        *out = m->lists[class_];
+        m->lists[class_] = m->lists[class_]->next;
+        m->stats.cached -= size;
+    } else {
+        status = alloc_new(m, bytes, size, out);
+    }
+    if (!status) {
+        m->stats.in_use += size;
+        m->stats.n_allocs++;
+        m->stats.n_live++;
+        if (m->stats.in_use > m->stats.peak)
+            m->stats.peak = m->stats.in_use;
+        if (size > m->stats.largest)
+            m->stats.largest = size;
+    }
+    pthread_mutex_unlock(&m->lock);
+    return status;
+}
+
+void eng_memory_free(eng_memory *m, void *p, int64_t bytes) {
+    int64_t size;
+    int class_;
+    if (!p || !class_of(bytes, &size, &class_))
+        return;
+    pthread_mutex_lock(&m->lock);
+    m->stats.in_use -= size;
+    m->stats.n_live--;
+    bool keep = CACHING && size <= m->cap / 2;
+    if (keep) {
+        if (m->stats.cached + size > m->cap)
+            empty_lists(m);
+        free_block *b = p;
+        b->next = m->lists[class_];
+        m->lists[class_] = b;
+        m->stats.cached += size;
+    }
+    pthread_mutex_unlock(&m->lock);
+    if (!keep)
+        system_free(p, size);
+}
+
+void eng_memory_stats_get(eng_memory *m, eng_memory_stats *out) {
+    pthread_mutex_lock(&m->lock);
+    *out = m->stats;
+    pthread_mutex_unlock(&m->lock);
+}
+
+/* ---- scratch of kernels, per thread ---- */
+enum { N_SLOTS = 4 };
+typedef struct scratch {
+    void *data[N_SLOTS];
+    size_t bytes[N_SLOTS];
+} scratch;
+
+static _Thread_local scratch *mine;
+static pthread_key_t scratch_key;
+static pthread_once_t scratch_once = PTHREAD_ONCE_INIT;
+
+static void scratch_destroy(void *p) {
+    scratch *s = p;
+    for (int i = 0; i < N_SLOTS; i++)
+        free(s->data[i]);
+    free(s);
+}
+
+static void scratch_setup(void) {
+    pthread_key_create(&scratch_key, scratch_destroy);
+}
+
+void *eng_scratch(int slot, size_t bytes) {
+    if (!mine) {
+        pthread_once(&scratch_once, scratch_setup);
+        mine = tt_calloc(1, sizeof *mine);
+        pthread_setspecific(scratch_key, mine);
+    }
+    if (slot < 0 || slot >= N_SLOTS)
+        return NULL;
+    if (mine->bytes[slot] < bytes || !mine->data[slot]) {
+        size_t size = (bytes + bytes / 4 + 4095) & ~(size_t)4095;
+        free(mine->data[slot]);
+        mine->data[slot] = size < bytes ? NULL : aligned_alloc(ALIGN, size ? size : 4096);
+        mine->bytes[slot] = mine->data[slot] ? size : 0;
+    }
+    return mine->data[slot];
+}
