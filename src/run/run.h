@@ -18,6 +18,7 @@ int tt_runtime_device_count(void);                /* never fails, never starts m
 const char *tt_runtime_plugin(void);              /* "engine", "libtpu", or a path */
 const char *tt_runtime_device_kind(int device);
 void tt_runtime_set_library_dir(const char *dir); /* where pjrt_cpu.so lies; called once by the loader */
+void tt_runtime_set_plugin(const char *path);      /* overrides TORCH_TPU_PLUGIN: "engine", or a path; before the first use */
 void tt_runtime_after_fork(void);                 /* child: every later call fails with PyTorch's fork message */
 
 typedef enum tt_mode { TT_MODE_STRICT, TT_MODE_DEBUG, TT_MODE_FUSED } tt_mode;

@@ -274,7 +274,7 @@ static hlo_ref read_plan(hlo_graph *g, hlo_ref base, const tt_strided *v, const 
         for (int i = 0; i < p->rank; i++) limit[i] = p->start[i] + (p->count[i] - 1) * p->step[i] + 1;
         x = hlo_slice(g, x, p->start, limit, p->step);
     }
-    int64_t dims[MAX], order[MAX], mapping[MAX], kept[MAX]; int n = 0, k = 0;
+    int64_t dims[MAX], order[MAX], mapping[MAX]; int n = 0;
     for (int i = 0; i < p->n_members; i++) { dims[i] = p->members[i].n; order[i] = p->order[i]; }
     x = hlo_reshape(g, x, p->n_members, dims);
     if (p->transposed) x = hlo_transpose(g, x, order);
@@ -282,10 +282,8 @@ static hlo_ref read_plan(hlo_graph *g, hlo_ref base, const tt_strided *v, const 
     for (int i = 0; i < v->rank; i++) {
         bool real = v->dims[i] > 1 && v->strides[i] != 0;
         broadcast |= v->dims[i] > 1 && !real;
-        if (real) { mapping[n] = i; kept[n++] = v->dims[i]; }
-        k += real;
+        if (real) mapping[n++] = i;
     }
-    (void)k; (void)kept;
     return broadcast ? hlo_broadcast_in_dim(g, x, v->rank, v->dims, mapping) : hlo_reshape(g, x, v->rank, v->dims);
 }
 
@@ -371,16 +369,24 @@ bool tt_view_is_whole(const tt_strided *v, const hlo_type *base) {
 }
 
 bool tt_view_covers(const tt_strided *v, int64_t bytes, int *out_order) {
-    int order[MAX]; int64_t n = 1;
-    for (int i = 0; i < v->rank; i++) { order[i] = i; n *= v->dims[i]; }
+    int order[MAX], n_order = 0; int64_t n = 1, stride = 1;
+    for (int i = 0; i < v->rank; i++) n *= v->dims[i];
     if (v->offset || n * tt_dtype_size(v->dtype) != bytes) return false;
-    for (int i = 1; i < v->rank; i++) {
-        int x = order[i], j = i;
-        /* dims of size 1 stay where they are; others sort by descending stride */
-        for (; j && v->dims[x] > 1 && v->dims[order[j - 1]] > 1 && v->strides[order[j - 1]] < v->strides[x]; j--) order[j] = order[j - 1];
-        order[j] = x;
+    bool row_major = true;
+    for (int i = v->rank - 1; i >= 0; i--) {
+        row_major &= v->dims[i] == 1 || v->strides[i] == stride;
+        stride *= v->dims[i];
     }
-    int64_t stride = 1;
+    for (int pass = 0; pass < 2; pass++) /* real dims by descending stride, then dims of size 1 */
+        for (int i = 0; i < v->rank; i++) {
+            if (!row_major && (v->dims[i] == 1) != (pass == 1)) continue;
+            if (row_major && pass == 1) continue;
+            int j = n_order++;
+            if (!row_major && pass == 0)
+                for (; j && v->strides[order[j - 1]] < v->strides[i]; j--) order[j] = order[j - 1];
+            order[j] = i;
+        }
+    stride = 1;
     for (int i = v->rank - 1; i >= 0; i--) {
         int d = order[i];
         if (v->dims[d] > 1 && v->strides[d] != stride) return false;

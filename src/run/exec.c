@@ -1,0 +1,151 @@
+/* exec.c - from a graph to an executable (memory, disk, plugin), and strict mode's one-op programs. */
+#include "base/log.h"
+#include "base/map.h"
+#include "hlo/text.h"
+#include "run/internal.h"
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static tt_map *executables; /* text key -> tt_executable, shared by programs with equal text */
+
+static double now_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+/* The key of cache.h: program text, plugin, its version, the device it is compiled for. */
+static tt_hash text_key(int device, const tt_str *text) {
+    tt_hash h = tt_hash_bytes(text->data, text->length, (tt_hash){(uint64_t)device, 1});
+    const char *platform = tt_client_platform(tt_run_client), *version = tt_client_version(tt_run_client);
+    h = tt_hash_bytes(platform, strlen(platform), h);
+    return tt_hash_bytes(version, strlen(version), h);
+}
+
+static tt_status compile_text(int device, const char *name, const tt_str *text, tt_hash key, const char **out_source, tt_executable **out) {
+    void *data; size_t length;
+    bool disk = !tt_run_is_engine; /* the engine compiles faster than a file is read */
+    *out_source = "plugin";
+    if (disk && tt_disk_get(key, &data, &length)) {
+        tt_status status = tt_client_load(tt_run_client, device, data, length, out);
+        free(data);
+        if (!status) { *out_source = "disk"; tt_run_stats.disk_hits++; return TT_OK; }
+        tt_status_free(status);
+    }
+    tt_status status = tt_client_compile(tt_run_client, device, text->data, text->length, NULL, out);
+    if (status) {
+        char *replay = tt_record_failure(name, text->data, text->length, tt_status_text(status));
+        if (replay) status = tt_status_in(status, "compiling %s; replay: %s", name, replay);
+        free(replay);
+        return status;
+    }
+    if (disk) {
+        status = tt_executable_serialize(*out, &data, &length);
+        if (!status) { tt_disk_put(key, data, length); free(data); }
+        tt_status_free(status);
+    }
+    return TT_OK;
+}
+
+tt_status tt_program_compile(int device, const char *name, const char *reason, int n_ops, const hlo_graph *g, tt_executable **out, tt_hash *out_key) {
+    tt_str text = {0};
+    double start = now_ms();
+    hlo_print(g, &text);
+    tt_hash key = text_key(device, &text);
+    *out_key = key;
+    if (!executables) executables = tt_map_create();
+    *out = tt_map_find(executables, key);
+    if (*out) { tt_executable_retain(*out); tt_str_deinit(&text); return TT_OK; }
+    TT_LOG(4, "program name=%s\n%s", name, text.data);
+    tt_program_sink_call(name, text.data, text.length);
+    const char *source;
+    tt_status status = compile_text(device, name, &text, key, &source, out);
+    double ms = now_ms() - start;
+    if (!status) {
+        tt_executable_retain(*out);
+        tt_map_put(executables, key, *out);
+        tt_run_stats.compiles++;
+        tt_run_stats.compile_nanoseconds += (int64_t)(ms * 1e6);
+        tt_compile_note(name, reason, n_ops, ms, source);
+    }
+    tt_str_deinit(&text);
+    return status;
+}
+
+void tt_exec_forget(void) {
+    size_t cursor = 0; tt_hash key; void *value;
+    while (executables && tt_map_next(executables, &cursor, &key, &value)) tt_executable_release(value);
+    if (executables) tt_map_destroy(executables);
+    executables = NULL;
+}
+
+/* ---- strict mode ---- */
+static tt_program *strict_find(const tt_sig *sig, int device, uint64_t donate) {
+    for (int i = 0; i < sig->n_strict; i++)
+        if (sig->strict_donate[i] == donate && sig->strict_device[i] == device) return sig->strict[i];
+    return NULL;
+}
+
+static tt_status strict_program(tt_sig *sig, int device, uint64_t donate, tt_program **out) {
+    tt_arena *arena = tt_arena_create();
+    hlo_graph *g = hlo_graph_create(arena, "op");
+    int n_params = sig->fragment->funcs[0]->body->n_params;
+    hlo_ref *args = TT_NEW_N(arena, hlo_ref, n_params + 1), *results = TT_NEW_N(arena, hlo_ref, sig->n_outputs + 1);
+    hlo_func_begin(g, "main", true);
+    for (int i = 0; i < n_params; i++) args[i] = hlo_param(g, hlo_type_of(sig->fragment, sig->fragment->funcs[0]->body->params[i]));
+    hlo_graph_splice(g, sig->fragment, args, results);
+    hlo_return(g, sig->n_outputs, results);
+    for (int k = 0; k < sig->n_outputs; k++) {
+        int donor = sig->output_donor[k];
+        if (donor >= 0 && donor < 64 && donate >> donor & 1) g->funcs[0]->alias[donor] = k;
+    }
+    tt_program *p = tt_calloc(1, sizeof *p);
+    p->name = sig->title; p->n_args = n_params; p->n_outputs = sig->n_outputs;
+    p->donate = tt_calloc((size_t)n_params + 1, sizeof *p->donate);
+    for (int i = 0; i < sig->n_inputs && i < 64; i++) p->donate[i] = donate >> i & 1;
+    tt_status status = hlo_graph_take_error(g);
+    if (!status) status = tt_program_compile(device, sig->title, "first call of this op with these types", 1, g, &p->executable, &p->text_hash);
+    tt_arena_destroy(arena);
+    if (status) { free(p->donate); free(p); return status; }
+    int slot = sig->n_strict < 4 ? sig->n_strict++ : 3;
+    if (sig->strict[slot]) { tt_executable_release(sig->strict[slot]->executable); free(sig->strict[slot]->donate); free(sig->strict[slot]); }
+    sig->strict[slot] = p; sig->strict_donate[slot] = donate; sig->strict_device[slot] = device;
+    *out = p;
+    return TT_OK;
+}
+
+static tt_status scalar_args(const tt_sig *sig, int device, const double *f64, const int64_t *i64, const uint64_t *rng, tt_buffer **args, int *n) {
+    for (int i = 0; i < sig->n_slots; i++) {
+        bool is_int = sig->slots[i].is_int;
+        TT_TRY(tt_buffer_from_host(tt_run_client, device, is_int ? TT_I64 : TT_F64, 0, NULL, is_int ? (const void *)&i64[i] : &f64[i], false, &args[*n]));
+        ++*n;
+    }
+    if (sig->rng) {
+        TT_TRY(tt_buffer_from_host(tt_run_client, device, TT_U64, 1, (int64_t[]){2}, rng, false, &args[*n]));
+        ++*n;
+    }
+    return TT_OK;
+}
+
+tt_status tt_strict_run(tt_sig *sig, int device, tt_value *const *inputs, uint64_t donate, const double *f64, const int64_t *i64, const uint64_t *rng,
+                        tt_value **out_values) {
+    if (!sig->n_outputs) return TT_OK;
+    tt_program *p = strict_find(sig, device, donate);
+    if (p) tt_run_stats.cache_hits++;
+    else TT_TRY(strict_program(sig, device, donate, &p));
+    enum { ON_STACK = 64 };
+    tt_buffer *few_args[ON_STACK], *few_outputs[ON_STACK];
+    tt_buffer **args = p->n_args <= ON_STACK ? few_args : tt_malloc(sizeof *args * (size_t)p->n_args);
+    tt_buffer **outputs = p->n_outputs <= ON_STACK ? few_outputs : tt_malloc(sizeof *outputs * (size_t)p->n_outputs);
+    int n = sig->n_inputs;
+    for (int i = 0; i < n; i++) args[i] = inputs[i]->buffer;
+    tt_status status = scalar_args(sig, device, f64, i64, rng, args, &n);
+    if (!status) status = tt_executable_run(p->executable, p->n_args, args, p->donate, outputs);
+    for (int i = sig->n_inputs; i < n; i++) tt_buffer_release(args[i]);
+    for (int k = 0; !status && k < p->n_outputs; k++) out_values[k] = tt_value_of_buffer(device, sig->output_types[k], outputs[k]);
+    tt_run_stats.programs_run += !status;
+    if (args != few_args) free(args);
+    if (outputs != few_outputs) free(outputs);
+    return status;
+}

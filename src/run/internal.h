@@ -1,0 +1,134 @@
+/* internal.h - what the files of run/ share. Everything here is guarded by tt_run_lock unless it says otherwise. */
+#ifndef TT_RUN_INTERNAL_H
+#define TT_RUN_INTERNAL_H
+#include "base/hash.h"
+#include "pjrt/client.h"
+#include "run/run.h"
+#include "run/view.h"
+#include <pthread.h>
+
+enum { TT_MAX_DEVICES = 64 };
+
+extern pthread_mutex_t tt_run_lock;
+static inline void tt_lock(void) { pthread_mutex_lock(&tt_run_lock); }
+static inline void tt_unlock(void) { pthread_mutex_unlock(&tt_run_lock); }
+
+/* ---- values: immutable contents of storages (value.c) ---- */
+typedef struct tt_value {
+    int refs, device;
+    const hlo_type *type;      /* interned: lives for ever, equal types are equal pointers */
+    tt_buffer *buffer;         /* NULL while pending or failed */
+    bool pending;              /* an output of the device's window */
+    uint32_t index;            /* pending: which value of the window */
+    uint32_t epoch, external;  /* its number among the window's externals, valid when epoch is the window's */
+    char *error;               /* why there is no buffer: sticky */
+} tt_value;
+
+struct tt_storage {
+    int refs, device;
+    int64_t bytes;
+    tt_value *value;           /* NULL: never written, reads as zeros */
+    const hlo_type *hint;      /* shape a first partial write assumes; NULL: flat */
+    uint64_t version, address;
+    uint32_t mark_epoch, mark; /* op.c: this storage's input number in the call being keyed */
+};
+
+const hlo_type *tt_type_intern(const hlo_type *);
+tt_value *tt_value_create(int device, const hlo_type *interned);
+static inline void tt_value_retain(tt_value *v) { v->refs++; }
+void tt_value_release(tt_value *);
+tt_value *tt_value_of_buffer(int device, const hlo_type *interned, tt_buffer *take_buffer);
+/* Puts a value (its reference is consumed) into a storage. */
+void tt_storage_put(tt_storage *, tt_value *take_value);
+tt_storage *tt_storage_create_locked(int device, int64_t bytes);
+/* The type a value of this storage has, or would have: its value's, the hint, or flat elements of dtype. */
+const hlo_type *tt_storage_type(const tt_storage *, tt_dtype dtype);
+/* The value has a buffer after this: flushes its window if it is pending, raises its error if it failed. */
+TT_MUST_CHECK tt_status tt_value_realize(tt_value *, const char *reason);
+
+/* ---- signatures: one op at given dtypes, shapes, views, structural arguments (op.c, signature.c) ---- */
+typedef struct tt_sig_result {
+    int tag; int target;       /* target < 0: a new storage */
+    int output;                /* which output of the fragment; -1: same value as input `same_input` (nothing to do) */
+    tt_dtype dtype; int rank; int64_t bytes, integer;
+    const int64_t *dims, *strides;
+} tt_sig_result;
+
+typedef struct tt_slot { uint16_t arg; int16_t element; bool is_int; } tt_slot; /* a runtime scalar: which argument (element of its list, -1) */
+
+struct tt_program;
+typedef struct tt_sig {
+    tt_hash key;
+    const tt_row *row;
+    tt_arena *arena;
+    hlo_graph *fragment;       /* params: inputs, then f64 slots and i64 slots in order of slots[], then rng */
+    int n_inputs; const hlo_type **input_types;
+    int n_outputs; const hlo_type **output_types; int *output_target; /* target whose storage it becomes, -1 */
+    int *output_donor;         /* input whose buffer it may take over, -1 */
+    int n_results; tt_sig_result *results;
+    int n_slots; tt_slot *slots;
+    bool rng; uint64_t rng_used;
+    char *title;               /* "add.Tensor f32[2,3] f32[3]" for logs and messages */
+    struct tt_program *strict[4]; uint64_t strict_donate[4]; int strict_device[4]; int n_strict; /* programs of this op alone */
+} tt_sig;
+
+/* ---- programs (exec.c) ---- */
+typedef struct tt_program {
+    tt_executable *executable;
+    tt_hash text_hash;
+    char *name;
+    int n_args; uint32_t *arg_external;   /* argument i is this external of the window, or one of the TT_PACK_ codes */
+    bool *donate;
+    int n_outputs; uint32_t *output_value; /* output i is this value of the window */
+    tt_status error;                      /* compiling failed: kept, so that it is not tried again */
+} tt_program;
+enum { TT_PACK_F64 = 0xFFFFFFF0u, TT_PACK_I64, TT_PACK_RNG };
+
+/* A list of ops on values, about to become one program. */
+typedef struct tt_window_op { const tt_sig *sig; uint32_t first_input, first_value, first_f64, first_i64, rng; } tt_window_op;
+typedef struct tt_window {
+    int device; uint32_t epoch;
+    int n_ops, cap_ops; tt_window_op *ops;
+    int n_inputs, cap_inputs; uint32_t *inputs;      /* value << 1, or external << 1 | 1 */
+    int n_externals, cap_externals; tt_value **externals; /* retained */
+    int n_values, cap_values; tt_value **values;     /* retained; pending outputs */
+    int n_f64, cap_f64; double *f64;
+    int n_i64, cap_i64; int64_t *i64;
+    int n_rng, cap_rng; uint64_t *rng;               /* pairs */
+    tt_hash hash;
+    uint64_t rolling;                                /* of the last ops' signatures: where a window ends by content */
+    int capture;                                     /* depth: no automatic end */
+} tt_window;
+
+/* Records an op: inputs are borrowed, out_values get one reference each (the window holds its own). */
+void tt_window_record(tt_window *, const tt_sig *, tt_value *const *inputs, const double *f64, const int64_t *i64, const uint64_t *rng, tt_value **out_values);
+tt_window *tt_window_of(int device);
+TT_MUST_CHECK tt_status tt_window_flush(tt_window *, const char *reason);
+/* Runs one op now. donate: bit i gives input i away. */
+TT_MUST_CHECK tt_status tt_strict_run(tt_sig *, int device, tt_value *const *inputs, uint64_t donate, const double *f64, const int64_t *i64,
+                                      const uint64_t *rng, tt_value **out_values);
+/* Compiles (memory, disk, plugin). The program text is consumed. */
+TT_MUST_CHECK tt_status tt_program_compile(int device, const char *name, const char *reason, int n_ops, const hlo_graph *, tt_executable **out, tt_hash *out_text_hash);
+
+/* ---- cache tiers (cache.c): serialized executables on disk. Returns false on a miss; a damaged entry is a miss. ---- */
+bool tt_disk_get(tt_hash key, void **out_data, size_t *out_length);
+void tt_disk_put(tt_hash key, const void *data, size_t length);
+
+/* ---- failing programs (record.c): writes text, returns the replay command's text (arena-free, malloc) or NULL ---- */
+char *tt_record_failure(const char *name, const char *text, size_t length, const char *message);
+
+/* ---- the runtime (runtime.c) ---- */
+extern tt_client *tt_run_client;
+extern tt_stats tt_run_stats;
+extern bool tt_run_is_engine;
+TT_MUST_CHECK tt_status tt_runtime_init_locked(void);
+tt_mode tt_mode_locked(void);
+void tt_compile_note(const char *name, const char *reason, int n_ops, double milliseconds, const char *source);
+void tt_program_sink_call(const char *name, const char *text, size_t length);
+extern int tt_capture_depth;
+
+/* Copies as ops: target = cast and broadcast of source; used by copy.c and storage resize. */
+TT_MUST_CHECK tt_status tt_op_call_locked(const tt_call *, int *out_n, const tt_result **out_results);
+extern const tt_row tt_row_copy;
+
+#endif

@@ -1,0 +1,290 @@
+/* op.c - one call of one op: key it, find or make its signature, run or record it, put the results where they belong.
+ *
+ * The key covers the row, dtypes, shapes, views and structural arguments; contents never. Scalars are constants of the program until
+ * they have been seen to change (three values), then they become parameters of it. */
+#include "base/log.h"
+#include "base/map.h"
+#include "run/signature.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- keying ---- */
+static uint32_t call_epoch;
+
+static void mix(tt_key *k, uint64_t word) {
+    tt_hash_word(&k->full, word);
+    tt_hash_word(&k->family, word);
+}
+
+static void add_storage(tt_key *k, tt_arena *arena, tt_storage *s) {
+    if (s->mark_epoch == call_epoch) return;
+    if (k->n_storages == k->cap_storages) {
+        tt_storage **old = k->storages;
+        k->cap_storages = k->cap_storages ? 2 * k->cap_storages : 8;
+        k->storages = TT_NEW_N(arena, tt_storage *, k->cap_storages);
+        memcpy(k->storages, old, sizeof *old * (size_t)k->n_storages);
+    }
+    s->mark_epoch = call_epoch;
+    s->mark = (uint32_t)k->n_storages;
+    k->storages[k->n_storages++] = s;
+}
+
+static void add_slot(tt_key *k, tt_arena *arena, int arg, int element, bool is_int, double d, int64_t i) {
+    uint64_t bits;
+    memcpy(&bits, &d, sizeof bits);
+    tt_hash_word(&k->full, is_int ? (uint64_t)i : bits);
+    if (k->n_slots == k->cap_slots) {
+        int n = k->n_slots, cap = k->cap_slots ? 2 * n : 4;
+        tt_slot *slots = TT_NEW_N(arena, tt_slot, cap); double *f = TT_NEW_N(arena, double, cap); int64_t *v = TT_NEW_N(arena, int64_t, cap);
+        if (n) { memcpy(slots, k->slots, sizeof *slots * (size_t)n); memcpy(f, k->slot_f64, sizeof *f * (size_t)n); memcpy(v, k->slot_i64, sizeof *v * (size_t)n); }
+        k->slots = slots; k->slot_f64 = f; k->slot_i64 = v; k->cap_slots = cap;
+    }
+    k->slots[k->n_slots] = (tt_slot){(uint16_t)arg, (int16_t)element, is_int};
+    k->slot_f64[k->n_slots] = d; k->slot_i64[k->n_slots++] = i;
+}
+
+static void key_view(tt_key *k, const tt_tensor *t, const hlo_type *base) {
+    tt_strided view = tt_strided_of(t);
+    if (base && tt_view_is_whole(&view, base)) { mix(k, 1); return; }
+    mix(k, (uint64_t)t->offset << 8 | 2);
+    for (int i = 0; i < t->rank; i++) { mix(k, (uint64_t)t->dims[i]); mix(k, (uint64_t)t->strides[i]); }
+}
+
+static void key_tensor(tt_key *k, tt_arena *arena, int arg, bool in_list, const tt_tensor *t) {
+    if (!t) { mix(k, 0x7fff); return; }
+    mix(k, (uint64_t)t->dtype << 16 | (uint64_t)t->rank << 8 | (uint64_t)(t->wrapped | t->conj << 1 | t->neg << 2 | (t->storage != NULL) << 3));
+    if (!t->storage) {
+        tt_class c = tt_dtype_class(t->dtype);
+        if (!in_list && c == TT_CLASS_FLOAT) add_slot(k, arena, arg, -1, false, t->number[0], 0);
+        else if (!in_list && (c == TT_CLASS_SINT || c == TT_CLASS_UINT)) add_slot(k, arena, arg, -1, true, 0, t->integer);
+        else {
+            uint64_t bits[2];
+            memcpy(bits, t->number, sizeof bits);
+            mix(k, bits[0]); mix(k, bits[1]); mix(k, (uint64_t)t->integer);
+        }
+        return;
+    }
+    add_storage(k, arena, t->storage);
+    mix(k, t->storage->mark);
+    const hlo_type *base = tt_storage_type(t->storage, t->dtype);
+    mix(k, (uint64_t)(uintptr_t)base ^ (t->storage->value == NULL));
+    key_view(k, t, base);
+}
+
+static void key_ints(tt_key *k, int n, const int64_t *v) {
+    for (int i = 0; i < n; i++) mix(k, (uint64_t)v[i]);
+}
+
+static void key_double(tt_key *k, double d) {
+    uint64_t bits;
+    memcpy(&bits, &d, sizeof bits);
+    mix(k, bits);
+}
+
+static void key_arg(tt_key *k, tt_arena *arena, int i, const tt_arg *a) {
+    mix(k, (uint64_t)a->tag << 32 | (uint32_t)a->n);
+    switch (a->tag) {
+    case TT_ARG_NONE: case TT_ARG_DEVICE: case TT_ARG_GENERATOR: break;
+    case TT_ARG_TENSOR: key_tensor(k, arena, i, false, a->u.tensor); break;
+    case TT_ARG_TENSORS: for (int e = 0; e < a->n; e++) key_tensor(k, arena, i, true, a->u.tensors[e]); break;
+    case TT_ARG_INT: mix(k, (uint64_t)a->u.i); break;
+    case TT_ARG_BOOL: mix(k, a->u.i != 0); break;
+    case TT_ARG_DOUBLE: add_slot(k, arena, i, -1, false, a->u.d, 0); break;
+    case TT_ARG_COMPLEX: key_double(k, a->u.c[0]); key_double(k, a->u.c[1]); break;
+    case TT_ARG_STRING: { tt_hash h = tt_hash_bytes(a->u.s, (size_t)a->n, (tt_hash){0, 0}); mix(k, h.a); break; }
+    case TT_ARG_INTS: key_ints(k, a->n, a->u.ints); break;
+    case TT_ARG_DOUBLES: for (int e = 0; e < a->n; e++) key_double(k, a->u.doubles[e]); break;
+    case TT_ARG_BOOLS: for (int e = 0; e < a->n; e++) mix(k, a->u.bools[e]); break;
+    case TT_ARG_SCALARS:
+        for (int e = 0; e < a->n; e++) {
+            const tt_arg *s = &a->u.scalars[e];
+            mix(k, s->tag);
+            if (s->tag == TT_ARG_DOUBLE) add_slot(k, arena, i, e, false, s->u.d, 0);
+            else if (s->tag == TT_ARG_COMPLEX) { key_double(k, s->u.c[0]); key_double(k, s->u.c[1]); }
+            else mix(k, (uint64_t)s->u.i);
+        }
+        break;
+    }
+}
+
+static void key_targets(tt_key *k, tt_arena *arena, const tt_call *call) {
+    mix(k, (uint64_t)call->n_targets);
+    for (int i = 0; i < call->n_targets; i++) {
+        const tt_tensor *t = call->targets[i];
+        if (!t) { mix(k, 3); continue; }
+        tt_strided view = tt_strided_of(t);
+        mix(k, (uint64_t)t->dtype << 16 | (uint64_t)t->rank << 8 | (uint64_t)(t->conj << 1 | t->neg << 2));
+        if (t->storage->mark_epoch != call_epoch && tt_view_covers(&view, t->storage->bytes, NULL)) {
+            mix(k, 4); key_view(k, t, NULL); /* written whole and not read: no input */
+            continue;
+        }
+        add_storage(k, arena, t->storage);
+        const hlo_type *base = tt_storage_type(t->storage, t->dtype);
+        mix(k, t->storage->mark); mix(k, (uint64_t)(uintptr_t)base ^ (t->storage->value == NULL));
+        mix(k, (uint64_t)t->storage->bytes);
+        key_view(k, t, base);
+    }
+}
+
+static void key_call(tt_key *k, tt_arena *arena, const tt_call *call) {
+    call_epoch++;
+    k->full = k->family = (tt_hash){(uint64_t)(uintptr_t)call->row, (uint64_t)call->n_args};
+    mix(k, (uint64_t)tt_precision_get()[4] << 8 | (uint64_t)lower_default_float());
+    for (int i = 0; i < call->n_args; i++) key_arg(k, arena, i, &call->args[i]);
+    key_targets(k, arena, call);
+}
+
+/* ---- finding the signature ---- */
+typedef struct family { int n_constants; uint64_t baked; bool known; } family; /* one op, whatever its scalars */
+
+static tt_map *signatures, *families;
+
+static tt_hash slot_key(const tt_key *k, uint64_t baked) {
+    tt_hash h = k->family;
+    tt_hash_word(&h, 0x51075107);
+    for (int i = 0; i < k->n_slots; i++) {
+        if (!(baked >> k->slots[i].arg & 1)) continue;
+        uint64_t bits;
+        memcpy(&bits, &k->slot_f64[i], sizeof bits);
+        tt_hash_word(&h, k->slots[i].is_int ? (uint64_t)k->slot_i64[i] : bits);
+    }
+    return h;
+}
+
+static bool all_baked(const tt_key *k, uint64_t baked) {
+    for (int i = 0; i < k->n_slots; i++)
+        if (!(baked >> k->slots[i].arg & 1)) return false;
+    return true;
+}
+
+static tt_status create(const tt_call *call, const tt_key *k, tt_hash key, bool use_slots, tt_arena *arena, uint64_t *out_baked, tt_sig **out) {
+    TT_TRY(tt_sig_create(call, k, use_slots, arena, out_baked, out));
+    (*out)->key = key;
+    tt_map_put(signatures, key, *out);
+    return TT_OK;
+}
+
+enum { CONSTANTS_BEFORE_SLOTS = 3, ARGS_THAT_MAY_BE_SLOTS = 64 };
+
+static tt_status find_signature(const tt_call *call, tt_key *k, tt_arena *arena, tt_sig **out) {
+    if (!signatures) { signatures = tt_map_create(); families = tt_map_create(); }
+    *out = tt_map_find(signatures, k->full);
+    if (*out) return TT_OK;
+    uint64_t baked = 0;
+    if (!k->n_slots || call->n_args > ARGS_THAT_MAY_BE_SLOTS) return create(call, k, k->full, false, arena, &baked, out);
+    family *f = tt_map_find(families, k->family);
+    if (!f) { f = tt_calloc(1, sizeof *f); tt_map_put(families, k->family, f); }
+    if (f->known && f->n_constants >= CONSTANTS_BEFORE_SLOTS && !all_baked(k, f->baked)) {
+        /* Slots of baked arguments stay parameters nobody reads; their values are in the key. */
+        tt_hash key = slot_key(k, f->baked);
+        *out = tt_map_find(signatures, key);
+        if (*out) return TT_OK;
+        TT_TRY(create(call, k, key, true, arena, &baked, out));
+        if ((baked & ~f->baked) == 0) return TT_OK;
+        f->baked |= baked; /* it looked at a number after all: this signature holds for that number only */
+        tt_map_remove(signatures, key);
+        tt_map_put(signatures, slot_key(k, f->baked), *out);
+        return TT_OK;
+    }
+    TT_TRY(create(call, k, k->full, false, arena, &baked, out));
+    f->baked |= baked; f->known = true; f->n_constants++;
+    return TT_OK;
+}
+
+/* ---- running it ---- */
+static tt_rng_take rng_source;
+void tt_rng_set_source(tt_rng_take source) { rng_source = source; }
+
+static void take_rng(const tt_call *call, const tt_sig *sig, uint64_t out[2]) {
+    void *handle = NULL;
+    for (int i = 0; i < call->n_args; i++)
+        if (call->args[i].tag == TT_ARG_GENERATOR) handle = call->args[i].u.generator.handle;
+    out[0] = out[1] = 0;
+    if (rng_source) rng_source(handle, call->device, sig->rng_used, &out[0], &out[1]);
+}
+
+/* Old values that the op replaces and nobody else holds: their buffers become its outputs'. */
+static uint64_t strict_donations(const tt_sig *sig, tt_value *const *inputs) {
+    uint64_t donate = 0;
+    for (int k = 0; k < sig->n_outputs; k++) {
+        int i = sig->output_donor[k];
+        if (i < 0 || i >= 64 || inputs[i]->refs != 1 || !inputs[i]->buffer || tt_buffer_refs(inputs[i]->buffer) != 1) continue;
+        donate |= UINT64_C(1) << i;
+    }
+    return donate;
+}
+
+typedef struct results { int cap; tt_result *items; tt_arena *arena; int depth; } results;
+static _Thread_local results thread_results;
+
+static void hand_out(const tt_call *call, const tt_sig *sig, tt_value **outputs, tt_result *out) {
+    for (int i = 0; i < sig->n_results; i++) {
+        const tt_sig_result *r = &sig->results[i];
+        out[i] = (tt_result){.tag = r->tag, .dtype = r->dtype, .rank = r->rank, .dims = r->dims, .strides = r->strides, .integer = r->integer};
+        if (r->tag != TT_OUT_TENSOR) continue;
+        tt_value *v = outputs[r->output];
+        if (r->target >= 0) {
+            tt_storage_put(call->targets[r->target]->storage, v);
+        } else {
+            tt_storage *s = tt_storage_create_locked(call->device, r->bytes);
+            s->value = v;
+            out[i].storage = s;
+        }
+    }
+}
+
+static tt_status run(const tt_call *call, tt_sig *sig, const tt_key *k, tt_arena *arena, tt_value **outputs) {
+    tt_value **inputs = TT_NEW_N(arena, tt_value *, sig->n_inputs + 1);
+    int n = 0;
+    for (int i = 0; i < k->n_storages; i++)
+        if (k->storages[i]->value) inputs[n++] = k->storages[i]->value;
+    uint64_t rng[2];
+    if (sig->rng) take_rng(call, sig, rng);
+    tt_run_stats.ops++;
+    tt_mode mode = tt_mode_locked();
+    if (mode == TT_MODE_FUSED) {
+        tt_window *w = tt_window_of(call->device);
+        tt_window_record(w, sig, inputs, k->slot_f64, k->slot_i64, rng, outputs);
+        return TT_OK;
+    }
+    for (int i = 0; i < n; i++) TT_TRY(tt_value_realize(inputs[i], "strict mode"));
+    TT_TRY(tt_strict_run(sig, call->device, inputs, strict_donations(sig, inputs), k->slot_f64, k->slot_i64, rng, outputs));
+    for (int i = 0; mode == TT_MODE_DEBUG && i < sig->n_outputs; i++) {
+        tt_status status = tt_buffer_wait(outputs[i]->buffer);
+        if (!status) continue;
+        for (int j = 0; j < sig->n_outputs; j++) tt_value_release(outputs[j]);
+        return status;
+    }
+    return TT_OK;
+}
+
+tt_status tt_op_call_locked(const tt_call *call, int *out_n, const tt_result **out_results) {
+    results *mine = &thread_results;
+    *out_n = 0; *out_results = NULL;
+    TT_TRY(tt_runtime_init_locked());
+    TT_CHECK(call->device >= 0 && call->device < tt_client_device_count(tt_run_client), INVALID_ARGUMENT, "no tpu device %d", call->device);
+    if (!mine->arena) mine->arena = tt_arena_create();
+    tt_arena_mark mark = tt_arena_mark_get(mine->arena);
+    tt_key key = {0}; tt_sig *sig = NULL;
+    key_call(&key, mine->arena, call);
+    tt_status status = find_signature(call, &key, mine->arena, &sig);
+    if (!status) {
+        tt_value **outputs = TT_NEW_N(mine->arena, tt_value *, sig->n_outputs + 1);
+        status = run(call, sig, &key, mine->arena, outputs);
+        if (!status) {
+            if (mine->cap < sig->n_results) mine->items = tt_realloc(mine->items, sizeof(tt_result) * (size_t)(mine->cap = 2 * sig->n_results));
+            hand_out(call, sig, outputs, mine->items);
+            *out_n = sig->n_results; *out_results = mine->items;
+            TT_LOG(2, "op=\"%s\"%s", sig->title, tt_mode_locked() == TT_MODE_FUSED ? " recorded" : "");
+        }
+    }
+    tt_arena_rewind(mine->arena, mark);
+    return status;
+}
+
+tt_status tt_op_call(const tt_call *call, int *out_n, const tt_result **out_results) {
+    tt_lock();
+    tt_status status = tt_op_call_locked(call, out_n, out_results);
+    tt_unlock();
+    return status;
+}
