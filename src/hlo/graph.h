@@ -135,6 +135,7 @@ typedef struct hlo_graph {
     uint32_t loc;             /* given to nodes as they are built */
     hlo_block *block;         /* builder: where nodes are appended */
     hlo_func *func;           /* builder: the function being built */
+    struct hlo_copied *copied; /* splice.c: functions brought from other graphs */
     tt_status error;          /* builder: first error, sticky; owned */
 } hlo_graph;
 
@@ -169,7 +170,7 @@ hlo_type hlo_type_with(const hlo_type *, tt_dtype);        /* same shape, other 
 char *hlo_type_print(tt_arena *, const hlo_type *);        /* "tensor<2x3xf32>" */
 
 /* Copies block `from` of graph `source` (its entry function's body) to the end of g's current block, its
- * parameters replaced by args[], its results written to out_results[]. Types must match (asserted).
+ * parameters replaced by args[], its results written to out_results[]. Types must match. The source must outlive g: attribute data is shared.
  * Private functions that composites name are copied too, once per (source, function). */
 void hlo_graph_splice(hlo_graph *g, const hlo_graph *source, const hlo_ref *args, hlo_ref *out_results);
 /* Replaces every call (and composites that `keep` refuses; keep == NULL: all) by the callee's body. */

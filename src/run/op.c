@@ -22,7 +22,7 @@ static void add_storage(tt_key *k, tt_arena *arena, tt_storage *s) {
         tt_storage **old = k->storages;
         k->cap_storages = k->cap_storages ? 2 * k->cap_storages : 8;
         k->storages = TT_NEW_N(arena, tt_storage *, k->cap_storages);
-        memcpy(k->storages, old, sizeof *old * (size_t)k->n_storages);
+        if (k->n_storages) memcpy(k->storages, old, sizeof *old * (size_t)k->n_storages);
     }
     s->mark_epoch = call_epoch;
     s->mark = (uint32_t)k->n_storages;
