@@ -1,0 +1,172 @@
+/* pointwise_logic.c - comparisons, logic, bits, choices: eq logical_and bitwise_or where clamp masked_fill fill ... */
+#include "aten/elem.h"
+#include <string.h>
+
+enum { EQ, NE, LT, LE, GT, GE };
+static const char *const directions[] = {"EQ", "NE", "LT", "LE", "GT", "GE"};
+
+/* eq ne lt le gt ge, .Tensor and .Scalar: param is the direction */
+LOWER_FN(lower_pw_compare) {
+    elem e;
+    int d = L->row->param;
+    TT_TRY(elem_begin2(L, &e, d == EQ || d == NE ? 0 : ELEM_REAL));
+    e.out = TT_PRED;
+    return elem_end(&e, hlo_compare(e.g, directions[d], e.v[0], e.v[1]));
+}
+
+/* logical_and logical_or logical_xor: param is the op */
+LOWER_FN(lower_pw_logical) {
+    elem e;
+    TT_TRY(elem_begin2(L, &e, 0));
+    e.out = TT_PRED;
+    return elem_end(&e, hlo_binary(e.g, (hlo_op)L->row->param, hlo_convert(e.g, e.v[0], TT_PRED),
+                                   hlo_convert(e.g, e.v[1], TT_PRED)));
+}
+
+LOWER_FN(lower_pw_logical_not) {
+    elem e;
+    TT_TRY(elem_begin1(L, &e, 0));
+    e.out = TT_PRED;
+    return elem_end(&e, hlo_unary(e.g, HLO_NOT, hlo_convert(e.g, e.v[0], TT_PRED)));
+}
+
+/* bitwise_and bitwise_or bitwise_xor: param is the op */
+LOWER_FN(lower_pw_bitwise) {
+    elem e;
+    TT_TRY(elem_begin2(L, &e, ELEM_INTEGER));
+    return elem_end(&e, hlo_binary(e.g, (hlo_op)L->row->param, e.v[0], e.v[1]));
+}
+
+LOWER_FN(lower_pw_bitwise_not) {
+    elem e;
+    TT_TRY(elem_begin1(L, &e, ELEM_INTEGER));
+    return elem_end(&e, hlo_unary(e.g, HLO_NOT, e.v[0]));
+}
+
+/* Shifts. StableHLO and PyTorch agree on too large counts (0, or the sign), and both read a negative count as too
+ * large. param 1: right, arithmetic for signed types. */
+LOWER_FN(lower_pw_shift) {
+    elem e;
+    TT_TRY(elem_begin2(L, &e, ELEM_INTEGER | ELEM_NO_PRED));
+    hlo_op right = tt_dtype_class(e.common) == TT_CLASS_UINT ? HLO_SHIFT_RIGHT_LOGICAL : HLO_SHIFT_RIGHT_ARITH;
+    return elem_end(&e, hlo_binary(e.g, L->row->param ? right : HLO_SHIFT_LEFT, e.v[0], e.v[1]));
+}
+
+/* maximum minimum: NaN wins */
+LOWER_FN(lower_pw_extreme) {
+    elem e;
+    TT_TRY(elem_begin2(L, &e, ELEM_REAL));
+    return elem_end(&e, hlo_binary(e.g, (hlo_op)L->row->param, e.v[0], e.v[1]));
+}
+
+/* fmax fmin: NaN loses */
+LOWER_FN(lower_pw_extreme_number) {
+    elem e;
+    TT_TRY(elem_begin2(L, &e, ELEM_REAL));
+    hlo_ref r = hlo_binary(e.g, (hlo_op)L->row->param, e.v[0], e.v[1]);
+    if (!tt_is_float(e.common))
+        return elem_end(&e, r);
+    r = hlo_select(e.g, elem_nan(&e, e.v[1]), e.v[0], r);
+    return elem_end(&e, hlo_select(e.g, elem_nan(&e, e.v[0]), e.v[1], r));
+}
+
+/* clamp(self, min?, max?), clamp_min (param 1), clamp_max (param 2): min(max(self, min), max), NaN stays */
+LOWER_FN(lower_pw_clamp) {
+    elem e;
+    int what = L->row->param, n = 1, args[3] = {0}, low = 0, high = 0;
+    if (what != 2 && lower_has(L, 1)) {
+        low = n;
+        args[n++] = 1;
+    }
+    int max_arg = what == 2 ? 1 : 2;
+    if (what != 1 && lower_has(L, max_arg)) {
+        high = n;
+        args[n++] = max_arg;
+    }
+    TT_CHECK(n > 1, INVALID_ARGUMENT, "torch.clamp: At least one of 'min' or 'max' must not be None");
+    TT_TRY(elem_begin(L, &e, n, args, ELEM_REAL | ELEM_NO_PRED));
+    hlo_ref r = e.v[0];
+    if (low)
+        r = hlo_binary(e.g, HLO_MAXIMUM, r, e.v[low]);
+    if (high)
+        r = hlo_binary(e.g, HLO_MINIMUM, r, e.v[high]);
+    return elem_end(&e, r);
+}
+
+static hlo_ref value_in(tt_lower *L, int arg, tt_dtype dtype, const hlo_type *shape) {
+    return lower_cast_broadcast(L, lower_value(L, arg), dtype, shape);
+}
+
+static tt_status joint_shape(tt_lower *L, int n, hlo_type *out) {
+    hlo_type types[3];
+    const hlo_type *shapes[3];
+    for (int i = 0; i < n; i++) {
+        const tt_tensor *t = lower_tensor(L, i);
+        types[i] = hlo_type_make(t->dtype, t->rank, t->dims);
+        shapes[i] = &types[i];
+    }
+    return lower_broadcast_shape(n, shapes, out);
+}
+
+/* where.self(condition, self, other) */
+LOWER_FN(lower_pw_where) {
+    const tt_tensor *in[3] = {lower_tensor(L, 0), lower_tensor(L, 1), lower_tensor(L, 2)};
+    TT_CHECK(in[0]->dtype == TT_PRED || in[0]->dtype == TT_U8, INVALID_ARGUMENT,
+             "where expected condition to be a boolean tensor, but got a tensor with dtype %s", tt_dtype_name(in[0]->dtype));
+    tt_dtype dtype = lower_result_type(L, 2, in + 1);
+    hlo_type shape;
+    TT_TRY(joint_shape(L, 3, &shape));
+    hlo_ref r = hlo_select(L->g, value_in(L, 0, TT_PRED, &shape), value_in(L, 1, dtype, &shape),
+                           value_in(L, 2, dtype, &shape));
+    lower_out_pointwise(L, r, 3, in);
+    return hlo_graph_take_error(L->g);
+}
+
+/* masked_fill.Scalar, masked_fill.Tensor(self, mask, value): the type of self */
+LOWER_FN(lower_pw_masked_fill) {
+    const tt_tensor *self = lower_tensor(L, 0), *mask = lower_tensor(L, 1);
+    TT_CHECK(mask->dtype == TT_PRED, INVALID_ARGUMENT, "masked_fill only supports boolean masks, but got mask with dtype %s",
+             tt_dtype_name(mask->dtype));
+    hlo_type shape;
+    TT_TRY(joint_shape(L, 2, &shape));
+    hlo_ref value;
+    if (L->args[2].tag == TT_ARG_TENSOR) {
+        const tt_tensor *v = lower_tensor(L, 2);
+        TT_CHECK(v->rank == 0, INVALID_ARGUMENT,
+                 "masked_fill only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).", v->rank);
+        if (tt_is_complex(v->dtype) && !tt_is_complex(self->dtype))
+            LOWER_UNSUPPORTED(L, "complex value for a real tensor");
+        value = value_in(L, 2, self->dtype, &shape);
+    } else {
+        if (lower_scalar_class(L, 2) == TT_CLASS_COMPLEX && !tt_is_complex(self->dtype))
+            LOWER_UNSUPPORTED(L, "complex value for a real tensor");
+        value = hlo_broadcast_to(L->g, lower_scalar(L, 2, self->dtype), shape.rank, shape.dims);
+    }
+    hlo_ref r = hlo_select(L->g, value_in(L, 1, TT_PRED, &shape), value, value_in(L, 0, self->dtype, &shape));
+    lower_out(L, r);
+    return hlo_graph_take_error(L->g);
+}
+
+/* fill.Scalar, fill.Tensor(self, value) */
+LOWER_FN(lower_pw_fill) {
+    const tt_tensor *self = lower_tensor(L, 0);
+    hlo_type t = hlo_type_make(self->dtype, self->rank, self->dims);
+    hlo_ref value;
+    if (L->args[1].tag == TT_ARG_TENSOR) {
+        const tt_tensor *v = lower_tensor(L, 1);
+        TT_CHECK(v->rank == 0, INVALID_ARGUMENT, "fill_ only supports 0-dimension value tensor but got tensor with %d dimensions.",
+                 v->rank);
+        value = value_in(L, 1, self->dtype, &t);
+    } else {
+        value = hlo_broadcast_to(L->g, lower_scalar(L, 1, self->dtype), t.rank, t.dims);
+    }
+    lower_out_like(L, value, self);
+    return hlo_graph_take_error(L->g);
+}
+
+LOWER_FN(lower_pw_zero) {
+    const tt_tensor *self = lower_tensor(L, 0);
+    hlo_type t = hlo_type_make(self->dtype, self->rank, self->dims);
+    lower_out_like(L, hlo_splat(L->g, &t, 0), self);
+    return hlo_graph_take_error(L->g);
+}
