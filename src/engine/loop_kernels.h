@@ -1,0 +1,430 @@
+/* loop_kernels.h - the tile kernels, once per instruction set (see loop_vector.h for how).
+ *
+ * Floats of 16 and 32 bits run in f32 lanes written out with vector types; f64 and integers are plain loops that the compiler
+ * vectorises for the set target (ivdep: a tile may be its own operand, element for element). LOOP_FIND(op, in, out, direction) at the end names every kernel. */
+#include "engine/loop.h"
+#include "engine/loop_vector.h"
+
+#define KERNEL(name) static void name(void *dv, const void *av, const void *bv, const void *cv, int64_t n)
+#define UNUSED3 (void)av, (void)bv, (void)cv
+
+/* ---- f32, bf16, f16 ---- */
+#define FLOAT1_(name, L, expr)                                                \
+    KERNEL(name##_##L) {                                                      \
+        elem_##L *d = dv;                                                     \
+        const elem_##L *a = av;                                               \
+        int64_t i = 0;                                                        \
+        UNUSED3;                                                              \
+        for (; i + VL <= n; i += VL) {                                        \
+            vf x = ld_##L(a + i);                                             \
+            st_##L(d + i, expr);                                              \
+        }                                                                     \
+        if (i < n) {                                                          \
+            vf x = ldp_##L(a + i, n - i);                                     \
+            stp_##L(d + i, expr, n - i);                                      \
+        }                                                                     \
+    }
+#define FLOAT2_(name, L, expr)                                                \
+    KERNEL(name##_##L) {                                                      \
+        elem_##L *d = dv;                                                     \
+        const elem_##L *a = av, *b = bv;                                      \
+        int64_t i = 0;                                                        \
+        UNUSED3;                                                              \
+        _Pragma("GCC unroll 4") for (; i + VL <= n; i += VL) {                \
+            vf x = ld_##L(a + i), y = ld_##L(b + i);                          \
+            st_##L(d + i, expr);                                              \
+        }                                                                     \
+        if (i < n) {                                                          \
+            vf x = ldp_##L(a + i, n - i), y = ldp_##L(b + i, n - i);          \
+            stp_##L(d + i, expr, n - i);                                      \
+        }                                                                     \
+    }
+#define FLOAT3_(name, L, expr)                                                \
+    KERNEL(name##_##L) {                                                      \
+        elem_##L *d = dv;                                                     \
+        const elem_##L *a = av, *b = bv, *c = cv;                             \
+        int64_t i = 0;                                                        \
+        for (; i + VL <= n; i += VL) {                                        \
+            vf x = ld_##L(a + i), y = ld_##L(b + i), z = ld_##L(c + i);       \
+            st_##L(d + i, expr);                                              \
+        }                                                                     \
+        if (i < n) {                                                          \
+            vf x = ldp_##L(a + i, n - i), y = ldp_##L(b + i, n - i), z = ldp_##L(c + i, n - i); \
+            stp_##L(d + i, expr, n - i);                                      \
+        }                                                                     \
+    }
+/* results are preds */
+#define TEST_(name, L, expr)                                                  \
+    KERNEL(name##_##L) {                                                      \
+        int8_t *d = dv;                                                       \
+        const elem_##L *a = av, *b = bv;                                      \
+        int64_t i = 0;                                                        \
+        UNUSED3;                                                              \
+        for (; i + VL <= n; i += VL) {                                        \
+            vf x = ld_##L(a + i), y = b ? ld_##L(b + i) : x;                  \
+            (void)y;                                                          \
+            *(vb_any *)(d + i) = pred_of(expr);                               \
+        }                                                                     \
+        if (i < n) {                                                          \
+            vf x = ldp_##L(a + i, n - i), y = b ? ldp_##L(b + i, n - i) : x;  \
+            (void)y;                                                          \
+            vb r = pred_of(expr);                                             \
+            memcpy(d + i, &r, (size_t)(n - i));                               \
+        }                                                                     \
+    }
+#define FBH(M, name, expr) M(name, F, expr) M(name, B, expr) M(name, H, expr)
+
+FBH(FLOAT1_, k_abs, vabs(x))
+FBH(FLOAT1_, k_ceil, vceil(x))
+FBH(FLOAT1_, k_cosine, vsincos(x, 1))
+FBH(FLOAT1_, k_exp, vexp(x))
+FBH(FLOAT1_, k_expm1, vexpm1(x))
+FBH(FLOAT1_, k_floor, vfloor(x))
+FBH(FLOAT1_, k_log, vlog(x))
+FBH(FLOAT1_, k_log1p, vlog1p(x))
+FBH(FLOAT1_, k_logistic, vlogistic(x))
+FBH(FLOAT1_, k_negate, (vf)((vi)x ^ KI(INT32_MIN)))
+FBH(FLOAT1_, k_round_afz, vround_afz(x))
+FBH(FLOAT1_, k_round_even, vrint(x))
+FBH(FLOAT1_, k_rsqrt, K(1) / vsqrt(x))
+FBH(FLOAT1_, k_sign, vsign(x))
+FBH(FLOAT1_, k_sine, vsincos(x, 0))
+FBH(FLOAT1_, k_sqrt, vsqrt(x))
+FBH(FLOAT1_, k_square, x * x)
+FBH(FLOAT1_, k_tanh, vtanh(x))
+FBH(FLOAT1_, k_erf, verf(x))
+FBH(FLOAT2_, k_add, x + y)
+FBH(FLOAT2_, k_subtract, x - y)
+FBH(FLOAT2_, k_multiply, x * y)
+FBH(FLOAT2_, k_divide, x / y)
+FBH(FLOAT2_, k_maximum, vmax(x, y))
+FBH(FLOAT2_, k_minimum, vmin(x, y))
+FBH(FLOAT3_, k_clamp, vmin(vmax(y, x), z))
+FBH(TEST_, k_eq, eq(x, y))
+FBH(TEST_, k_ne, ne(x, y))
+FBH(TEST_, k_lt, lt(x, y))
+FBH(TEST_, k_le, le(x, y))
+FBH(TEST_, k_gt, lt(y, x))
+FBH(TEST_, k_ge, le(y, x))
+FBH(TEST_, k_is_finite, lt(vabs(x), K(__builtin_inff())))
+FBH(TEST_, k_is_inf, eq(vabs(x), K(__builtin_inff())))
+
+/* conversions among them */
+#define FLOAT_CONVERT(from, to)                                               \
+    KERNEL(k_convert_##from##_##to) {                                         \
+        elem_##to *d = dv;                                                    \
+        const elem_##from *a = av;                                            \
+        int64_t i = 0;                                                        \
+        UNUSED3;                                                              \
+        for (; i + VL <= n; i += VL)                                          \
+            st_##to(d + i, ld_##from(a + i));                                 \
+        if (i < n)                                                            \
+            stp_##to(d + i, ldp_##from(a + i, n - i), n - i);                 \
+    }
+FLOAT_CONVERT(F, B)
+FLOAT_CONVERT(F, H)
+FLOAT_CONVERT(B, F)
+FLOAT_CONVERT(B, H)
+FLOAT_CONVERT(H, F)
+FLOAT_CONVERT(H, B)
+
+/* ---- plain loops ---- */
+#define LOOP _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++)
+#define PLAIN1(name, T, R, expr)                                              \
+    KERNEL(name) {                                                            \
+        R *d = dv;                                                            \
+        const T *a = av;                                                      \
+        UNUSED3;                                                              \
+        LOOP {                                                                \
+            T x = a[i];                                                       \
+            d[i] = (R)(expr);                                                 \
+        }                                                                     \
+    }
+#define PLAIN2(name, T, R, expr)                                              \
+    KERNEL(name) {                                                            \
+        R *d = dv;                                                            \
+        const T *a = av, *b = bv;                                             \
+        UNUSED3;                                                              \
+        LOOP {                                                                \
+            T x = a[i], y = b[i];                                             \
+            d[i] = (R)(expr);                                                 \
+        }                                                                     \
+    }
+#define PLAIN3(name, T, R, expr)                                              \
+    KERNEL(name) {                                                            \
+        R *d = dv;                                                            \
+        const T *a = av, *b = bv, *c = cv;                                    \
+        LOOP {                                                                \
+            T x = a[i], y = b[i], z = c[i];                                   \
+            d[i] = (R)(expr);                                                 \
+        }                                                                     \
+    }
+#define SELECT(bits)                                                          \
+    KERNEL(k_select_##bits) {                                                 \
+        uint##bits##_t *d = dv;                                               \
+        const uint8_t *p = av;                                                \
+        const uint##bits##_t *b = bv, *c = cv;                                \
+        LOOP d[i] = p[i] ? b[i] : c[i];                                       \
+    }
+SELECT(8)
+SELECT(16)
+SELECT(32)
+SELECT(64)
+
+/* f64 */
+#define dabs(x) __builtin_fabs(x)
+#define dmax(x, y) ((x) == (y) ? (__builtin_signbit(x) ? (y) : (x)) : (x) > (y) || (x) != (x) ? (x) : (y))
+#define dmin(x, y) ((x) == (y) ? (__builtin_signbit(x) ? (x) : (y)) : (x) < (y) || (x) != (x) ? (x) : (y))
+PLAIN1(k_abs_D, double, double, dabs(x))
+PLAIN1(k_negate_D, double, double, -x)
+PLAIN1(k_sqrt_D, double, double, __builtin_sqrt(x))
+PLAIN1(k_rsqrt_D, double, double, 1 / __builtin_sqrt(x))
+PLAIN1(k_square_D, double, double, x *x)
+PLAIN1(k_sign_D, double, double, x > 0 ? 1.0 : x < 0 ? -1.0 : x)
+PLAIN1(k_floor_D, double, double, __builtin_floor(x))
+PLAIN1(k_ceil_D, double, double, __builtin_ceil(x))
+PLAIN1(k_round_even_D, double, double, __builtin_rint(x))
+PLAIN2(k_add_D, double, double, x + y)
+PLAIN2(k_subtract_D, double, double, x - y)
+PLAIN2(k_multiply_D, double, double, x *y)
+PLAIN2(k_divide_D, double, double, x / y)
+PLAIN2(k_maximum_D, double, double, dmax(x, y))
+PLAIN2(k_minimum_D, double, double, dmin(x, y))
+KERNEL(k_clamp_D) {
+    double *d = dv;
+    const double *a = av, *b = bv, *c = cv;
+    LOOP {
+        double m = dmax(b[i], a[i]), z = c[i];
+        d[i] = dmin(m, z);
+    }
+}
+PLAIN1(k_is_finite_D, double, uint8_t, dabs(x) < __builtin_inf())
+PLAIN1(k_is_inf_D, double, uint8_t, dabs(x) == __builtin_inf())
+
+#define COMPARES(L, T)                            \
+    PLAIN2(k_eq_##L, T, uint8_t, x == y)          \
+    PLAIN2(k_ne_##L, T, uint8_t, x != y)          \
+    PLAIN2(k_lt_##L, T, uint8_t, x < y)           \
+    PLAIN2(k_le_##L, T, uint8_t, x <= y)          \
+    PLAIN2(k_gt_##L, T, uint8_t, x > y)           \
+    PLAIN2(k_ge_##L, T, uint8_t, x >= y)
+COMPARES(D, double)
+
+/* Integers: U wraps as two's complement. Division by zero gives all ones, the remainder then is the dividend; a shift by the width
+ * or more (a negative amount is a large one) leaves nothing but the sign. */
+#define INT_ANY(L, T, U)                                                                        \
+    PLAIN2(k_add_##L, U, U, x + y)                                                              \
+    PLAIN2(k_subtract_##L, U, U, x - y)                                                         \
+    PLAIN2(k_multiply_##L, U, U, (U)((U)1 * x * (uint64_t)y))                                   \
+    PLAIN1(k_negate_##L, U, U, (U)0 - x)                                                        \
+    PLAIN1(k_square_##L, U, U, (U)((U)1 * x * (uint64_t)x))                                     \
+    PLAIN2(k_maximum_##L, T, T, x > y ? x : y)                                                  \
+    PLAIN2(k_minimum_##L, T, T, x < y ? x : y)                                                  \
+    PLAIN3(k_clamp_##L, T, T, (y > x ? y : x) < z ? (y > x ? y : x) : z)                        \
+    PLAIN2(k_and_##L, U, U, x & y)                                                              \
+    PLAIN2(k_or_##L, U, U, x | y)                                                               \
+    PLAIN2(k_xor_##L, U, U, x ^ y)                                                              \
+    PLAIN1(k_not_##L, U, U, ~x)                                                                 \
+    PLAIN2(k_shift_left_##L, U, U, y >= sizeof(U) * 8 ? 0 : (U)((uint64_t)x << (y & (sizeof(U) * 8 - 1)))) \
+    PLAIN2(k_shift_right_logical_##L, U, U, y >= sizeof(U) * 8 ? 0 : x >> (y & (sizeof(U) * 8 - 1)))       \
+    COMPARES(L, T)
+#define INT_SIGNED(L, T, U)                                                                     \
+    INT_ANY(L, T, U)                                                                            \
+    PLAIN1(k_abs_##L, T, T, x < 0 ? (T)(0 - (U)x) : x)                                          \
+    PLAIN1(k_sign_##L, T, T, (x > 0) - (x < 0))                                                 \
+    PLAIN2(k_shift_right_arith_##L, T, T, x >> ((U)y >= sizeof(U) * 8 ? sizeof(U) * 8 - 1 : (U)y))         \
+    PLAIN2(k_divide_##L, T, T, y == 0 ? (T)-1 : y == -1 ? (T)(0 - (U)x) : x / y)                \
+    PLAIN2(k_remainder_##L, T, T, y == 0 ? x : y == -1 ? 0 : x % y)
+#define INT_UNSIGNED(L, T)                                                                      \
+    INT_ANY(L, T, T)                                                                            \
+    PLAIN1(k_abs_##L, T, T, x)                                                                  \
+    PLAIN1(k_sign_##L, T, T, x != 0)                                                            \
+    KERNEL(k_shift_right_arith_##L) { /* the top bit is a sign to it, whatever the type says */ \
+        k_shift_right_arith_S##L(dv, av, bv, cv, n);                                            \
+    }                                                                                           \
+    PLAIN2(k_divide_##L, T, T, y == 0 ? (T)-1 : x / y)                                          \
+    PLAIN2(k_remainder_##L, T, T, y == 0 ? x : x % y)
+INT_SIGNED(I8, int8_t, uint8_t)
+INT_SIGNED(I16, int16_t, uint16_t)
+INT_SIGNED(I32, int32_t, uint32_t)
+INT_SIGNED(I64, int64_t, uint64_t)
+#define k_shift_right_arith_SU8 k_shift_right_arith_I8
+#define k_shift_right_arith_SU16 k_shift_right_arith_I16
+#define k_shift_right_arith_SU32 k_shift_right_arith_I32
+#define k_shift_right_arith_SU64 k_shift_right_arith_I64
+INT_UNSIGNED(U8, uint8_t)
+INT_UNSIGNED(U16, uint16_t)
+INT_UNSIGNED(U32, uint32_t)
+INT_UNSIGNED(U64, uint64_t)
+PLAIN1(k_not_PRED, uint8_t, uint8_t, !x)
+
+/* Conversions. Narrow integers take a float's low bits after truncation to a wider integer: what PyTorch does on x86. */
+#define TO_INT(L, T, via)                                                     \
+    PLAIN1(k_convert_F_##L, float, T, (via)x)                                 \
+    PLAIN1(k_convert_D_##L, double, T, (via)x)                                \
+    KERNEL(k_convert_B_##L) { /* bf16 is the top of an f32 */                 \
+        T *d = dv;                                                            \
+        const uint16_t *a = av;                                               \
+        UNUSED3;                                                              \
+        LOOP {                                                                \
+            uint32_t u = (uint32_t)a[i] << 16;                                \
+            float x;                                                          \
+            memcpy(&x, &u, 4);                                                \
+            d[i] = (T)(via)x;                                                 \
+        }                                                                     \
+    }                                                                         \
+    KERNEL(k_convert_H_##L) {                                                 \
+        T *d = dv;                                                            \
+        const uint16_t *a = av;                                               \
+        float x[256];                                                         \
+        UNUSED3;                                                              \
+        for (int64_t at = 0; at < n; at += 256) {                             \
+            int64_t m = loop_min(256, n - at);                                \
+            k_convert_H_F(x, a + at, NULL, NULL, m);                          \
+            _Pragma("GCC ivdep") for (int64_t i = 0; i < m; i++) d[at + i] = (T)(via)x[i]; \
+        }                                                                     \
+    }
+#define TO_FLOAT(L, T)                                                        \
+    PLAIN1(k_convert_##L##_F, T, float, x)                                    \
+    PLAIN1(k_convert_##L##_D, T, double, x)
+#define TO_HALF(L, T, to) /* exact in f32, so it rounds once */               \
+    KERNEL(k_convert_##L##_##to) {                                            \
+        uint16_t *d = dv;                                                     \
+        const T *a = av;                                                      \
+        float x[256];                                                         \
+        UNUSED3;                                                              \
+        for (int64_t at = 0; at < n; at += 256) {                             \
+            int64_t m = loop_min(256, n - at);                                \
+            for (int64_t i = 0; i < m; i++)                                   \
+                x[i] = (float)a[at + i];                                      \
+            k_convert_F_##to(d + at, x, NULL, NULL, m);                       \
+        }                                                                     \
+    }
+#define INT_CONVERT(L, T)                                                     \
+    PLAIN1(k_convert_##L##_I8, T, int8_t, x)                                  \
+    PLAIN1(k_convert_##L##_I16, T, int16_t, x)                                \
+    PLAIN1(k_convert_##L##_I32, T, int32_t, x)                                \
+    PLAIN1(k_convert_##L##_I64, T, int64_t, x)                                \
+    PLAIN1(k_convert_##L##_PRED, T, uint8_t, x != 0)
+INT_CONVERT(I8, int8_t)
+INT_CONVERT(I16, int16_t)
+INT_CONVERT(I32, int32_t)
+INT_CONVERT(I64, int64_t)
+INT_CONVERT(U8, uint8_t)
+INT_CONVERT(U16, uint16_t)
+INT_CONVERT(U32, uint32_t)
+INT_CONVERT(U64, uint64_t)
+TO_INT(I8, int8_t, int32_t)
+TO_INT(I16, int16_t, int32_t)
+TO_INT(I32, int32_t, int32_t)
+TO_INT(I64, int64_t, int64_t)
+TO_INT(U8, uint8_t, int32_t)
+TO_INT(U16, uint16_t, int32_t)
+TO_INT(U32, uint32_t, int64_t)
+TO_INT(U64, uint64_t, uint64_t)
+TO_FLOAT(I8, int8_t)
+TO_FLOAT(I16, int16_t)
+TO_FLOAT(I32, int32_t)
+TO_FLOAT(I64, int64_t)
+TO_FLOAT(U8, uint8_t)
+TO_FLOAT(U16, uint16_t)
+TO_FLOAT(U32, uint32_t)
+TO_FLOAT(U64, uint64_t)
+TO_HALF(I8, int8_t, B)
+TO_HALF(I8, int8_t, H)
+TO_HALF(U8, uint8_t, B)
+TO_HALF(U8, uint8_t, H)
+TO_HALF(I16, int16_t, B)
+TO_HALF(I16, int16_t, H)
+TO_HALF(U16, uint16_t, B)
+TO_HALF(U16, uint16_t, H)
+PLAIN1(k_convert_F_PRED, float, uint8_t, x != 0)
+PLAIN1(k_convert_D_PRED, double, uint8_t, x != 0)
+PLAIN1(k_convert_B_PRED, uint16_t, uint8_t, (x & 0x7fff) != 0)
+PLAIN1(k_convert_F_D, float, double, x)
+PLAIN1(k_convert_D_F, double, float, x)
+
+/* ---- the table ---- */
+#define KEY(op, type) ((op) * 32 + (type))
+#define CASE(op, type, kernel) case KEY(HLO_##op, TT_##type): return kernel;
+#define CASE_FBH(op, name) CASE(op, F32, name##_F) CASE(op, BF16, name##_B) CASE(op, F16, name##_H)
+#define CASE_FLOAT(op, name) CASE_FBH(op, name) CASE(op, F64, name##_D)
+#define CASE_INT(op, name)                                                                                          \
+    CASE(op, I8, name##_I8) CASE(op, I16, name##_I16) CASE(op, I32, name##_I32) CASE(op, I64, name##_I64)           \
+    CASE(op, U8, name##_U8) CASE(op, U16, name##_U16) CASE(op, U32, name##_U32) CASE(op, U64, name##_U64)
+
+static loop_kernel find_compare(tt_dtype in, int direction) {
+#define ROW(L, type)                                                                                                \
+    case TT_##type: {                                                                                               \
+        static const loop_kernel row[6] = {k_eq_##L, k_ne_##L, k_lt_##L, k_le_##L, k_gt_##L, k_ge_##L};             \
+        return row[direction];                                                                                      \
+    }
+    switch ((int)in) {
+        ROW(F, F32) ROW(B, BF16) ROW(H, F16) ROW(D, F64) ROW(I8, I8) ROW(I16, I16) ROW(I32, I32) ROW(I64, I64)
+        ROW(U8, PRED) ROW(U8, U8) ROW(U16, U16) ROW(U32, U32) ROW(U64, U64)
+    }
+#undef ROW
+    return NULL;
+}
+
+static loop_kernel find_convert(tt_dtype in, tt_dtype out) {
+#define TO(from, to, kernel) case KEY(TT_##from, TT_##to): return k_convert_##kernel;
+#define INT_ROW(L)                                                                                                  \
+    TO(L, PRED, L##_PRED) TO(L, I8, L##_I8) TO(L, U8, L##_I8) TO(L, I16, L##_I16) TO(L, U16, L##_I16)               \
+    TO(L, I32, L##_I32) TO(L, U32, L##_I32) TO(L, I64, L##_I64) TO(L, U64, L##_I64) TO(L, F32, L##_F) TO(L, F64, L##_D)
+#define FLOAT_ROW(type, L)                                                                                          \
+    TO(type, I8, L##_I8) TO(type, I16, L##_I16) TO(type, I32, L##_I32) TO(type, I64, L##_I64)                       \
+    TO(type, U8, L##_U8) TO(type, U16, L##_U16) TO(type, U32, L##_U32) TO(type, U64, L##_U64)
+    switch (KEY(in, out)) {
+        INT_ROW(I8) INT_ROW(I16) INT_ROW(I32) INT_ROW(I64) INT_ROW(U8) INT_ROW(U16) INT_ROW(U32) INT_ROW(U64)
+        FLOAT_ROW(F32, F) FLOAT_ROW(BF16, B) FLOAT_ROW(F16, H) FLOAT_ROW(F64, D)
+        TO(I8, BF16, I8_B) TO(I8, F16, I8_H) TO(U8, BF16, U8_B) TO(U8, F16, U8_H)
+        TO(I16, BF16, I16_B) TO(I16, F16, I16_H) TO(U16, BF16, U16_B) TO(U16, F16, U16_H)
+        TO(F32, PRED, F_PRED) TO(BF16, PRED, B_PRED) TO(F16, PRED, B_PRED) TO(F64, PRED, D_PRED)
+        TO(F32, F64, F_D) TO(F64, F32, D_F) TO(F32, BF16, F_B) TO(F32, F16, F_H)
+        TO(BF16, F32, B_F) TO(BF16, F16, B_H) TO(F16, F32, H_F) TO(F16, BF16, H_B)
+        TO(PRED, I8, U8_I8) TO(PRED, U8, U8_I8) TO(PRED, I16, U8_I16) TO(PRED, U16, U8_I16) TO(PRED, I32, U8_I32)
+        TO(PRED, U32, U8_I32) TO(PRED, I64, U8_I64) TO(PRED, U64, U8_I64) TO(PRED, F32, U8_F) TO(PRED, F64, U8_D)
+        TO(PRED, BF16, U8_B) TO(PRED, F16, U8_H)
+    }
+    return NULL;
+}
+
+static loop_kernel find_unary(int op, tt_dtype in) {
+    switch (KEY(op, in)) {
+        CASE_FLOAT(ABS, k_abs) CASE_INT(ABS, k_abs) CASE_FLOAT(CEIL, k_ceil) CASE_FLOAT(FLOOR, k_floor)
+        CASE_FBH(COSINE, k_cosine) CASE_FBH(SINE, k_sine) CASE_FBH(EXP, k_exp) CASE_FBH(EXPM1, k_expm1)
+        CASE_FBH(LOG, k_log) CASE_FBH(LOG1P, k_log1p) CASE_FBH(LOGISTIC, k_logistic) CASE_FBH(TANH, k_tanh)
+        CASE_FBH(CHLO_ERF, k_erf) CASE_FLOAT(NEGATE, k_negate) CASE_INT(NEGATE, k_negate)
+        CASE_FBH(ROUND_AFZ, k_round_afz) CASE_FLOAT(ROUND_EVEN, k_round_even)
+        CASE_FLOAT(RSQRT, k_rsqrt) CASE_FLOAT(SQRT, k_sqrt) CASE_FLOAT(SIGN, k_sign) CASE_INT(SIGN, k_sign)
+        CASE_FLOAT(CHLO_SQUARE, k_square) CASE_INT(CHLO_SQUARE, k_square)
+        CASE_FLOAT(IS_FINITE, k_is_finite) CASE_FLOAT(CHLO_IS_INF, k_is_inf)
+        CASE_INT(NOT, k_not) CASE(NOT, PRED, k_not_PRED)
+    }
+    return NULL;
+}
+
+loop_kernel LOOP_FIND(int op, tt_dtype in, tt_dtype out, int direction) {
+    if (op == HLO_COMPARE)
+        return find_compare(in, direction);
+    if (op == HLO_CONVERT)
+        return find_convert(in, out);
+    switch (KEY(op, in)) {
+        CASE_FLOAT(ADD, k_add) CASE_INT(ADD, k_add) CASE_FLOAT(SUBTRACT, k_subtract) CASE_INT(SUBTRACT, k_subtract)
+        CASE_FLOAT(MULTIPLY, k_multiply) CASE_INT(MULTIPLY, k_multiply) CASE_FLOAT(DIVIDE, k_divide)
+        CASE_FLOAT(MAXIMUM, k_maximum) CASE_INT(MAXIMUM, k_maximum) CASE_FLOAT(MINIMUM, k_minimum)
+        CASE_INT(MINIMUM, k_minimum) CASE_FLOAT(CLAMP, k_clamp) CASE_INT(CLAMP, k_clamp)
+        CASE_INT(DIVIDE, k_divide) CASE_INT(REMAINDER, k_remainder)
+        CASE_INT(AND, k_and) CASE_INT(OR, k_or) CASE_INT(XOR, k_xor)
+        CASE(AND, PRED, k_and_U8) CASE(OR, PRED, k_or_U8) CASE(XOR, PRED, k_xor_U8)
+        CASE(ADD, PRED, k_or_U8) CASE(MULTIPLY, PRED, k_and_U8) CASE(MAXIMUM, PRED, k_or_U8) CASE(MINIMUM, PRED, k_and_U8)
+        CASE_INT(SHIFT_LEFT, k_shift_left) CASE_INT(SHIFT_RIGHT_LOGICAL, k_shift_right_logical)
+        CASE_INT(SHIFT_RIGHT_ARITH, k_shift_right_arith)
+    case KEY(HLO_SELECT, TT_PRED): case KEY(HLO_SELECT, TT_I8): case KEY(HLO_SELECT, TT_U8): return k_select_8;
+    case KEY(HLO_SELECT, TT_I16): case KEY(HLO_SELECT, TT_U16): case KEY(HLO_SELECT, TT_F16): case KEY(HLO_SELECT, TT_BF16): return k_select_16;
+    case KEY(HLO_SELECT, TT_I32): case KEY(HLO_SELECT, TT_U32): case KEY(HLO_SELECT, TT_F32): return k_select_32;
+    case KEY(HLO_SELECT, TT_I64): case KEY(HLO_SELECT, TT_U64): case KEY(HLO_SELECT, TT_F64): case KEY(HLO_SELECT, TT_C64): return k_select_64;
+    }
+    return find_unary(op, in);
+}

@@ -1,0 +1,337 @@
+/* loop_rare.c - tile kernels that gain nothing from vectors written by hand: functions of libm one element at a time, complex
+ * arithmetic, integer powers, and conversions of wide numbers to 16-bit floats. */
+#include "engine/loop.h"
+#include <math.h>
+#include <string.h>
+
+#define KERNEL(name) static void name(void *dv, const void *av, const void *bv, const void *cv, int64_t n)
+#define UNUSED3 (void)av, (void)bv, (void)cv
+
+/* Elements go through f32 in blocks, converted by the vector kernels. */
+enum { BLOCK = 256 };
+#define HALF1(name, type, f)                                                                      \
+    KERNEL(name##_##type) {                                                                       \
+        float x[BLOCK];                                                                           \
+        loop_kernel get = loop_find(HLO_CONVERT, TT_##type, TT_F32, 0), put = loop_find(HLO_CONVERT, TT_F32, TT_##type, 0); \
+        UNUSED3;                                                                                  \
+        for (int64_t at = 0; at < n; at += BLOCK) {                                               \
+            int64_t m = loop_min(BLOCK, n - at);                                                  \
+            get(x, (const uint16_t *)av + at, NULL, NULL, m);                                     \
+            for (int64_t i = 0; i < m; i++)                                                       \
+                x[i] = f(x[i]);                                                                   \
+            put((uint16_t *)dv + at, x, NULL, NULL, m);                                           \
+        }                                                                                         \
+    }
+#define HALF2(name, type, f)                                                                      \
+    KERNEL(name##_##type) {                                                                       \
+        float x[BLOCK], y[BLOCK];                                                                 \
+        loop_kernel get = loop_find(HLO_CONVERT, TT_##type, TT_F32, 0), put = loop_find(HLO_CONVERT, TT_F32, TT_##type, 0); \
+        UNUSED3;                                                                                  \
+        for (int64_t at = 0; at < n; at += BLOCK) {                                               \
+            int64_t m = loop_min(BLOCK, n - at);                                                  \
+            get(x, (const uint16_t *)av + at, NULL, NULL, m);                                     \
+            get(y, (const uint16_t *)bv + at, NULL, NULL, m);                                     \
+            for (int64_t i = 0; i < m; i++)                                                       \
+                x[i] = f(x[i], y[i]);                                                             \
+            put((uint16_t *)dv + at, x, NULL, NULL, m);                                           \
+        }                                                                                         \
+    }
+#define WHOLE1(name, type, T, f)                                                                  \
+    KERNEL(name##_##type) {                                                                       \
+        T *d = dv;                                                                                \
+        const T *a = av;                                                                          \
+        UNUSED3;                                                                                  \
+        for (int64_t i = 0; i < n; i++)                                                           \
+            d[i] = f(a[i]);                                                                       \
+    }
+#define WHOLE2(name, type, T, f)                                                                  \
+    KERNEL(name##_##type) {                                                                       \
+        T *d = dv;                                                                                \
+        const T *a = av, *b = bv;                                                                 \
+        UNUSED3;                                                                                  \
+        for (int64_t i = 0; i < n; i++)                                                           \
+            d[i] = f(a[i], b[i]);                                                                 \
+    }
+#define ALL1(name, fn) HALF1(name, BF16, fn##f) HALF1(name, F16, fn##f) WHOLE1(name, F32, float, fn##f) WHOLE1(name, F64, double, fn)
+#define ALL2(name, fn) HALF2(name, BF16, fn##f) HALF2(name, F16, fn##f) WHOLE2(name, F32, float, fn##f) WHOLE2(name, F64, double, fn)
+
+static double logistic(double x) {
+    return 1 / (1 + exp(-x));
+}
+
+ALL1(k_cbrt, cbrt)
+ALL1(k_tan, tan)
+ALL1(k_acos, acos)
+ALL1(k_acosh, acosh)
+ALL1(k_asin, asin)
+ALL1(k_asinh, asinh)
+ALL1(k_atan, atan)
+ALL1(k_atanh, atanh)
+ALL1(k_cosh, cosh)
+ALL1(k_sinh, sinh)
+ALL1(k_erfc, erfc)
+ALL2(k_atan2, atan2)
+ALL2(k_power, pow)
+ALL2(k_remainder, fmod)
+WHOLE1(k_exp, F64, double, exp)
+WHOLE1(k_expm1, F64, double, expm1)
+WHOLE1(k_log, F64, double, log)
+WHOLE1(k_log1p, F64, double, log1p)
+WHOLE1(k_logistic, F64, double, logistic)
+WHOLE1(k_tanh, F64, double, tanh)
+WHOLE1(k_erf, F64, double, erf)
+WHOLE1(k_sine, F64, double, sin)
+WHOLE1(k_cosine, F64, double, cos)
+WHOLE1(k_round_afz, F64, double, round)
+
+/* x^y by squaring, wrapping; negative powers: of 1 and -1 whole, of others 0 */
+#define INT_POWER(type, T, U, SIGNED)                                                             \
+    KERNEL(k_power_##type) {                                                                      \
+        T *d = dv;                                                                                \
+        const T *a = av, *b = bv;                                                                 \
+        UNUSED3;                                                                                  \
+        for (int64_t i = 0; i < n; i++) {                                                         \
+            uint64_t x = (uint64_t)a[i], r = 1;                                                   \
+            if (SIGNED && (int64_t)b[i] < 0) {                                                    \
+                r = a[i] == 1 ? 1 : a[i] == (T)-1 ? (b[i] & 1 ? (uint64_t)-1 : 1) : 0;            \
+            } else {                                                                              \
+                for (uint64_t e = (uint64_t)b[i]; e; e >>= 1, x *= x)                             \
+                    r = e & 1 ? r * x : r;                                                        \
+            }                                                                                     \
+            d[i] = (T)(U)r;                                                                       \
+        }                                                                                         \
+    }
+#define INT_BITS(type, U, bits)                                                                   \
+    KERNEL(k_popcnt_##type) {                                                                     \
+        U *d = dv;                                                                                \
+        const U *a = av;                                                                          \
+        UNUSED3;                                                                                  \
+        for (int64_t i = 0; i < n; i++)                                                           \
+            d[i] = (U)__builtin_popcountll(a[i]);                                                 \
+    }                                                                                             \
+    KERNEL(k_clz_##type) {                                                                        \
+        U *d = dv;                                                                                \
+        const U *a = av;                                                                          \
+        UNUSED3;                                                                                  \
+        for (int64_t i = 0; i < n; i++)                                                           \
+            d[i] = (U)(a[i] ? __builtin_clzll(a[i]) - (64 - bits) : bits);                        \
+    }
+INT_POWER(I8, int8_t, uint8_t, 1)
+INT_POWER(I16, int16_t, uint16_t, 1)
+INT_POWER(I32, int32_t, uint32_t, 1)
+INT_POWER(I64, int64_t, uint64_t, 1)
+INT_POWER(U8, uint8_t, uint8_t, 0)
+INT_POWER(U16, uint16_t, uint16_t, 0)
+INT_POWER(U32, uint32_t, uint32_t, 0)
+INT_POWER(U64, uint64_t, uint64_t, 0)
+INT_BITS(U8, uint8_t, 8)
+INT_BITS(U16, uint16_t, 16)
+INT_BITS(U32, uint32_t, 32)
+INT_BITS(U64, uint64_t, 64)
+
+/* ---- 16-bit floats from numbers that f32 does not hold: through f32 rounded to odd, which keeps what the last rounding needs ---- */
+static float to_odd(double x) {
+    float f = (float)x;
+    if ((double)f == x || x != x || isinf(f)) /* beyond f32 is infinite in bf16 and f16 too */
+        return f;
+    uint32_t u;
+    memcpy(&u, &f, 4);
+    u -= fabs((double)f) > fabs(x); /* towards zero */
+    u |= 1;
+    memcpy(&f, &u, 4);
+    return f;
+}
+/* an i64 has more bits than a double: the ones lost only matter as "not exact" */
+static double i64_to_odd(int64_t x) {
+    double f = (double)x;
+    if (x == INT64_MIN || (f < 0x1p63 && (int64_t)f == x))
+        return f;
+    uint64_t u;
+    if (f >= 0x1p63 || (f > 0 ? (int64_t)f > x : (int64_t)f < x)) {
+        memcpy(&u, &f, 8);
+        u--;
+        memcpy(&f, &u, 8);
+    }
+    memcpy(&u, &f, 8);
+    u |= 1;
+    memcpy(&f, &u, 8);
+    return f;
+}
+static double u64_to_odd(uint64_t x) {
+    return x >> 63 ? 2 * i64_to_odd((int64_t)(x >> 1 | (x & 1))) : i64_to_odd((int64_t)x);
+}
+#define same(x) ((double)(x))
+#define WIDE_TO_HALF(from, T, type, exact)                                                        \
+    KERNEL(k_convert_##from##_##type) {                                                           \
+        float x[BLOCK];                                                                           \
+        loop_kernel put = loop_find(HLO_CONVERT, TT_F32, TT_##type, 0);                           \
+        const T *a = av;                                                                          \
+        UNUSED3;                                                                                  \
+        for (int64_t at = 0; at < n; at += BLOCK) {                                               \
+            int64_t m = loop_min(BLOCK, n - at);                                                  \
+            for (int64_t i = 0; i < m; i++)                                                       \
+                x[i] = to_odd(exact(a[at + i]));                                                  \
+            put((uint16_t *)dv + at, x, NULL, NULL, m);                                           \
+        }                                                                                         \
+    }
+WIDE_TO_HALF(F64, double, BF16, same)
+WIDE_TO_HALF(F64, double, F16, same)
+WIDE_TO_HALF(I32, int32_t, BF16, same)
+WIDE_TO_HALF(I32, int32_t, F16, same)
+WIDE_TO_HALF(U32, uint32_t, BF16, same)
+WIDE_TO_HALF(U32, uint32_t, F16, same)
+WIDE_TO_HALF(I64, int64_t, BF16, i64_to_odd)
+WIDE_TO_HALF(I64, int64_t, F16, i64_to_odd)
+WIDE_TO_HALF(U64, uint64_t, BF16, u64_to_odd)
+WIDE_TO_HALF(U64, uint64_t, F16, u64_to_odd)
+
+KERNEL(k_convert_BF16_F64) {
+    double *d = dv;
+    const uint16_t *a = av;
+    UNUSED3;
+    for (int64_t i = 0; i < n; i++)
+        d[i] = (double)tt_bf16_to_f32(a[i]);
+}
+KERNEL(k_convert_F16_F64) {
+    float x[BLOCK];
+    loop_kernel get = loop_find(HLO_CONVERT, TT_F16, TT_F32, 0);
+    double *d = dv;
+    UNUSED3;
+    for (int64_t at = 0; at < n; at += BLOCK) {
+        int64_t m = loop_min(BLOCK, n - at);
+        get(x, (const uint16_t *)av + at, NULL, NULL, m);
+        for (int64_t i = 0; i < m; i++)
+            d[at + i] = (double)x[i];
+    }
+}
+
+/* ---- complex: pairs (re, im) ---- */
+#define COMPLEX(type, T, hypot_)                                                                  \
+    KERNEL(k_add_##type) {                                                                        \
+        T *d = dv;                                                                                \
+        const T *a = av, *b = bv;                                                                 \
+        UNUSED3;                                                                                  \
+        for (int64_t i = 0; i < 2 * n; i++)                                                       \
+            d[i] = a[i] + b[i];                                                                   \
+    }                                                                                             \
+    KERNEL(k_subtract_##type) {                                                                   \
+        T *d = dv;                                                                                \
+        const T *a = av, *b = bv;                                                                 \
+        UNUSED3;                                                                                  \
+        for (int64_t i = 0; i < 2 * n; i++)                                                       \
+            d[i] = a[i] - b[i];                                                                   \
+    }                                                                                             \
+    KERNEL(k_multiply_##type) {                                                                   \
+        T *d = dv;                                                                                \
+        const T *a = av, *b = bv;                                                                 \
+        UNUSED3;                                                                                  \
+        for (int64_t i = 0; i < n; i++) {                                                         \
+            T p = a[2 * i], q = a[2 * i + 1], r = b[2 * i], s = b[2 * i + 1];                     \
+            d[2 * i] = p * r - q * s;                                                             \
+            d[2 * i + 1] = p * s + q * r;                                                         \
+        }                                                                                         \
+    }                                                                                             \
+    KERNEL(k_negate_##type) {                                                                     \
+        T *d = dv;                                                                                \
+        const T *a = av;                                                                          \
+        UNUSED3;                                                                                  \
+        for (int64_t i = 0; i < 2 * n; i++)                                                       \
+            d[i] = -a[i];                                                                         \
+    }                                                                                             \
+    KERNEL(k_conj_##type) {                                                                       \
+        T *d = dv;                                                                                \
+        const T *a = av;                                                                          \
+        UNUSED3;                                                                                  \
+        for (int64_t i = 0; i < n; i++) {                                                         \
+            d[2 * i] = a[2 * i];                                                                  \
+            d[2 * i + 1] = -a[2 * i + 1];                                                         \
+        }                                                                                         \
+    }                                                                                             \
+    KERNEL(k_real_##type) {                                                                       \
+        T *d = dv;                                                                                \
+        const T *a = av;                                                                          \
+        UNUSED3;                                                                                  \
+        for (int64_t i = 0; i < n; i++)                                                           \
+            d[i] = a[2 * i];                                                                      \
+    }                                                                                             \
+    KERNEL(k_imag_##type) {                                                                       \
+        T *d = dv;                                                                                \
+        const T *a = av;                                                                          \
+        UNUSED3;                                                                                  \
+        for (int64_t i = 0; i < n; i++)                                                           \
+            d[i] = a[2 * i + 1];                                                                  \
+    }                                                                                             \
+    KERNEL(k_abs_##type) {                                                                        \
+        T *d = dv;                                                                                \
+        const T *a = av;                                                                          \
+        UNUSED3;                                                                                  \
+        for (int64_t i = 0; i < n; i++)                                                           \
+            d[i] = hypot_(a[2 * i], a[2 * i + 1]);                                                \
+    }                                                                                             \
+    KERNEL(k_complex_##type) {                                                                    \
+        T *d = dv;                                                                                \
+        const T *a = av, *b = bv;                                                                 \
+        UNUSED3;                                                                                  \
+        for (int64_t i = 0; i < n; i++) {                                                         \
+            d[2 * i] = a[i];                                                                      \
+            d[2 * i + 1] = b[i];                                                                  \
+        }                                                                                         \
+    }                                                                                             \
+    KERNEL(k_eq_##type) {                                                                         \
+        uint8_t *d = dv;                                                                          \
+        const T *a = av, *b = bv;                                                                 \
+        UNUSED3;                                                                                  \
+        for (int64_t i = 0; i < n; i++)                                                           \
+            d[i] = a[2 * i] == b[2 * i] && a[2 * i + 1] == b[2 * i + 1];                          \
+    }                                                                                             \
+    KERNEL(k_ne_##type) {                                                                         \
+        uint8_t *d = dv;                                                                          \
+        const T *a = av, *b = bv;                                                                 \
+        UNUSED3;                                                                                  \
+        for (int64_t i = 0; i < n; i++)                                                           \
+            d[i] = !(a[2 * i] == b[2 * i] && a[2 * i + 1] == b[2 * i + 1]);                       \
+    }
+COMPLEX(C64, float, hypotf)
+COMPLEX(C128, double, hypot)
+
+#define CASE(op, type, kernel) case HLO_##op * 32 + TT_##type: return kernel##_##type;
+#define CASE_ALL(op, k) CASE(op, F32, k) CASE(op, BF16, k) CASE(op, F16, k) CASE(op, F64, k)
+#define CASE_INT(op, k) CASE(op, I8, k) CASE(op, I16, k) CASE(op, I32, k) CASE(op, I64, k) \
+                        CASE(op, U8, k) CASE(op, U16, k) CASE(op, U32, k) CASE(op, U64, k)
+#define CASE_BITS(op, k, b) case HLO_##op * 32 + TT_I##b: case HLO_##op * 32 + TT_U##b: return k##_U##b;
+#define CASE_COMPLEX(op, k) CASE(op, C64, k) CASE(op, C128, k)
+#define CASE_TO(from, to) case TT_##from * 32 + TT_##to: return k_convert_##from##_##to;
+
+loop_kernel loop_find_rare(int op, tt_dtype in, tt_dtype out, int direction) {
+    if (op == HLO_COMPARE) {
+        if (in == TT_C64)
+            return direction == LOOP_EQ ? k_eq_C64 : direction == LOOP_NE ? k_ne_C64 : NULL;
+        if (in == TT_C128)
+            return direction == LOOP_EQ ? k_eq_C128 : direction == LOOP_NE ? k_ne_C128 : NULL;
+        return NULL;
+    }
+    if (op == HLO_CONVERT) {
+        switch (in * 32 + out) {
+            CASE_TO(F64, BF16) CASE_TO(F64, F16) CASE_TO(I32, BF16) CASE_TO(I32, F16) CASE_TO(U32, BF16) CASE_TO(U32, F16)
+            CASE_TO(I64, BF16) CASE_TO(I64, F16) CASE_TO(U64, BF16) CASE_TO(U64, F16) CASE_TO(BF16, F64) CASE_TO(F16, F64)
+        }
+        return NULL;
+    }
+    switch (op * 32 + (int)in) {
+        CASE_ALL(CBRT, k_cbrt) CASE_ALL(TAN, k_tan) CASE_ALL(CHLO_TAN, k_tan) CASE_ALL(CHLO_ACOS, k_acos)
+        CASE_ALL(CHLO_ACOSH, k_acosh) CASE_ALL(CHLO_ASIN, k_asin) CASE_ALL(CHLO_ASINH, k_asinh) CASE_ALL(CHLO_ATAN, k_atan)
+        CASE_ALL(CHLO_ATANH, k_atanh) CASE_ALL(CHLO_COSH, k_cosh) CASE_ALL(CHLO_SINH, k_sinh) CASE_ALL(CHLO_ERFC, k_erfc)
+        CASE_ALL(ATAN2, k_atan2) CASE_ALL(POWER, k_power) CASE_ALL(REMAINDER, k_remainder)
+        CASE(EXP, F64, k_exp) CASE(EXPM1, F64, k_expm1) CASE(LOG, F64, k_log) CASE(LOG1P, F64, k_log1p)
+        CASE(LOGISTIC, F64, k_logistic) CASE(TANH, F64, k_tanh) CASE(CHLO_ERF, F64, k_erf) CASE(SINE, F64, k_sine)
+        CASE(COSINE, F64, k_cosine) CASE(ROUND_AFZ, F64, k_round_afz)
+        CASE_INT(POWER, k_power) CASE_BITS(POPCNT, k_popcnt, 8) CASE_BITS(POPCNT, k_popcnt, 16) CASE_BITS(POPCNT, k_popcnt, 32)
+        CASE_BITS(POPCNT, k_popcnt, 64) CASE_BITS(CLZ, k_clz, 8) CASE_BITS(CLZ, k_clz, 16) CASE_BITS(CLZ, k_clz, 32) CASE_BITS(CLZ, k_clz, 64)
+        CASE_COMPLEX(ADD, k_add) CASE_COMPLEX(SUBTRACT, k_subtract) CASE_COMPLEX(MULTIPLY, k_multiply)
+        CASE_COMPLEX(NEGATE, k_negate) CASE_COMPLEX(CHLO_CONJ, k_conj) CASE_COMPLEX(REAL, k_real) CASE_COMPLEX(IMAG, k_imag)
+        CASE_COMPLEX(ABS, k_abs)
+    case HLO_COMPLEX * 32 + TT_F32: return k_complex_C64;
+    case HLO_COMPLEX * 32 + TT_F64: return k_complex_C128;
+    }
+    return NULL;
+}

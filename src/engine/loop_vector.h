@@ -1,0 +1,333 @@
+/* loop_vector.h - the vector layer under loop_kernels.h: f32 lanes, their loads and stores from f32, bf16 and f16, and the
+ * elementary functions over them. Included once per instruction set: LOOP_ISA is 512, 256 or 0; the including file has set the
+ * target by pragma. Names are static; nothing here is shared between instruction sets. */
+#include <stdint.h>
+#include <string.h>
+#if LOOP_ISA
+#include <immintrin.h>
+#endif
+
+#if LOOP_ISA == 512
+#define VL 16
+#elif LOOP_ISA == 256
+#define VL 8
+#else
+#define VL 4
+#endif
+#define INLINE static inline __attribute__((always_inline, unused))
+
+typedef float vf __attribute__((vector_size(VL * 4)));
+typedef int32_t vi __attribute__((vector_size(VL * 4)));
+typedef uint32_t vu __attribute__((vector_size(VL * 4)));
+typedef uint16_t vh __attribute__((vector_size(VL * 2)));
+typedef int8_t vb __attribute__((vector_size(VL)));
+typedef float vf_any __attribute__((vector_size(VL * 4), aligned(4), may_alias));
+typedef uint16_t vh_any __attribute__((vector_size(VL * 2), aligned(2), may_alias));
+typedef int8_t vb_any __attribute__((vector_size(VL), aligned(1), may_alias));
+
+#define K(x) ((vf){} + (float)(x))
+#define KI(x) ((vi){} + (int32_t)(x))
+#define KU(x) ((vu){} + (uint32_t)(x))
+
+/* ---- masks: k registers where there are any, else lanes of all ones ---- */
+#if LOOP_ISA == 512
+typedef __mmask16 vm;
+INLINE vm lt(vf a, vf b) { return _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_LT_OQ); }
+INLINE vm le(vf a, vf b) { return _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_LE_OQ); }
+INLINE vm eq(vf a, vf b) { return _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_EQ_OQ); }
+INLINE vm ne(vf a, vf b) { return _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_NEQ_UQ); }
+INLINE vm either(vm a, vm b) { return (vm)(a | b); }
+INLINE vf sel(vm m, vf a, vf b) { return (vf)_mm512_mask_blend_ps(m, (__m512)b, (__m512)a); }
+INLINE int any(vm m) { return m != 0; }
+#else
+typedef vi vm;
+INLINE vm lt(vf a, vf b) { return a < b; }
+INLINE vm le(vf a, vf b) { return a <= b; }
+INLINE vm eq(vf a, vf b) { return a == b; }
+INLINE vm ne(vf a, vf b) { return a != b; }
+INLINE vm either(vm a, vm b) { return a | b; }
+INLINE vf sel(vm m, vf a, vf b) { return (vf)(((vi)a & m) | ((vi)b & ~m)); }
+INLINE int any(vm m) {
+    int32_t s = 0;
+    for (int i = 0; i < VL; i++)
+        s |= m[i];
+    return s != 0;
+}
+#endif
+
+INLINE vf vabs(vf a) { return (vf)((vi)a & KI(0x7fffffff)); }
+INLINE vf with_sign(vf magnitude, vf sign) { return (vf)(((vi)magnitude & KI(0x7fffffff)) | ((vi)sign & KI(INT32_MIN))); }
+
+/* ---- what the instruction sets name differently ---- */
+#if LOOP_ISA == 512
+INLINE vf fma_(vf a, vf b, vf c) { return (vf)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c); }
+INLINE vf vrint(vf a) { return (vf)_mm512_roundscale_ps((__m512)a, 8); }
+INLINE vf vfloor(vf a) { return (vf)_mm512_roundscale_ps((__m512)a, 9); }
+INLINE vf vceil(vf a) { return (vf)_mm512_roundscale_ps((__m512)a, 10); }
+INLINE vf vtrunc(vf a) { return (vf)_mm512_roundscale_ps((__m512)a, 11); }
+INLINE vf scale2(vf a, vf n) { return (vf)_mm512_scalef_ps((__m512)a, (__m512)n); }
+INLINE vf vsqrt(vf a) { return (vf)_mm512_sqrt_ps((__m512)a); }
+/* x86: the second operand where either is NaN or both are zero */
+INLINE vf max_x86(vf a, vf b) { return (vf)_mm512_max_ps((__m512)a, (__m512)b); }
+INLINE vf min_x86(vf a, vf b) { return (vf)_mm512_min_ps((__m512)a, (__m512)b); }
+#elif LOOP_ISA == 256
+INLINE vf fma_(vf a, vf b, vf c) { return (vf)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c); }
+INLINE vf vrint(vf a) { return (vf)_mm256_round_ps((__m256)a, 8); }
+INLINE vf vfloor(vf a) { return (vf)_mm256_round_ps((__m256)a, 9); }
+INLINE vf vceil(vf a) { return (vf)_mm256_round_ps((__m256)a, 10); }
+INLINE vf vtrunc(vf a) { return (vf)_mm256_round_ps((__m256)a, 11); }
+INLINE vf vsqrt(vf a) { return (vf)_mm256_sqrt_ps((__m256)a); }
+INLINE vf max_x86(vf a, vf b) { return (vf)_mm256_max_ps((__m256)a, (__m256)b); }
+INLINE vf min_x86(vf a, vf b) { return (vf)_mm256_min_ps((__m256)a, (__m256)b); }
+#else
+INLINE vf fma_(vf a, vf b, vf c) { return a * b + c; }
+INLINE vf vrint(vf a) { /* adding 2^23 leaves no fraction bits */
+    vf big = K(8388608.0f), m = (vabs(a) + big) - big;
+    return sel(lt(vabs(a), big), with_sign(m, a), a);
+}
+INLINE vf vfloor(vf a) {
+    vf r = vrint(a);
+    return sel(lt(a, r), r - K(1), r);
+}
+INLINE vf vceil(vf a) {
+    vf r = vrint(a);
+    return with_sign(sel(lt(r, a), r + K(1), r), a);
+}
+INLINE vf vtrunc(vf a) { return with_sign(vfloor(vabs(a)), a); }
+INLINE vf vsqrt(vf a) {
+    for (int i = 0; i < VL; i++)
+        a[i] = __builtin_sqrtf(a[i]);
+    return a;
+}
+INLINE vf max_x86(vf a, vf b) { return sel(lt(b, a), a, b); }
+INLINE vf min_x86(vf a, vf b) { return sel(lt(a, b), a, b); }
+#endif
+#if LOOP_ISA != 512
+/* a * 2^n, n whole, |n| < 254: in two steps, so that results below the normal range round once */
+INLINE vf scale2(vf a, vf n) {
+    vi k = __builtin_convertvector(n, vi), h = k >> 1;
+    return a * (vf)((h + 127) << 23) * (vf)((k - h + 127) << 23);
+}
+#endif
+INLINE vf vmax(vf a, vf b) { /* NaN wins, +0 over -0 */
+    vf m = sel(eq(a, b), (vf)((vi)a & (vi)b), max_x86(a, b));
+    return sel(ne(a, a), a, m);
+}
+INLINE vf vmin(vf a, vf b) {
+    vf m = sel(eq(a, b), (vf)((vi)a | (vi)b), min_x86(a, b));
+    return sel(ne(a, a), a, m);
+}
+
+/* ---- loads and stores: F is f32, B bf16, H f16; ...p_ moves only the first n < VL elements ---- */
+typedef float elem_F;
+typedef uint16_t elem_B, elem_H;
+
+INLINE vf wide_B(vh h) { return (vf)(__builtin_convertvector(h, vu) << 16); }
+INLINE vh narrow_B(vf v) { /* to nearest even; NaN stays NaN */
+    vu u = (vu)v, r = (u + KU(0x7fff) + ((u >> 16) & 1)) >> 16, q = (u >> 16) | KU(0x40);
+    r = (vu)sel(ne(v, v), (vf)q, (vf)r);
+#if LOOP_ISA == 512
+    return (vh)_mm512_cvtepi32_epi16((__m512i)r);
+#elif LOOP_ISA == 256
+    __m256i p = _mm256_permute4x64_epi64(_mm256_packus_epi32((__m256i)r, (__m256i)r), 0x08);
+    return (vh)_mm256_castsi256_si128(p);
+#else
+    return __builtin_convertvector(r, vh);
+#endif
+}
+#if LOOP_ISA == 512
+INLINE vf wide_H(vh h) { return (vf)_mm512_cvtph_ps((__m256i)h); }
+INLINE vh narrow_H(vf v) { return (vh)_mm512_cvtps_ph((__m512)v, 8); }
+#elif LOOP_ISA == 256
+INLINE vf wide_H(vh h) { return (vf)_mm256_cvtph_ps((__m128i)h); }
+INLINE vh narrow_H(vf v) { return (vh)_mm256_cvtps_ph((__m256)v, 8); }
+#else
+INLINE vf wide_H(vh h) { /* place the bits, then multiply the exponent's bias away: exact, also below the normal range */
+    vu w = __builtin_convertvector(h, vu), m = w & KU(0x7fff);
+    vf v = (vf)(m << 13) * K(0x1p112f);
+    v = sel((vi)(m >= KU(0x7c00)), (vf)((m << 13) | KU(0x7f800000)), v);
+    return (vf)((vu)v | ((w & KU(0x8000)) << 16));
+}
+INLINE vh narrow_H(vf v) {
+    vu s = ((vu)v >> 16) & KU(0x8000);
+    vf a = vabs(v);
+    vu u = (vu)a;
+    /* normals: round the low 13 bits away; below 2^-14: let an addition round to multiples of 2^-24 */
+    vu normal = (u - KU(0x38000000) + KU(0xfff) + ((u >> 13) & 1)) >> 13;
+    vu tiny = (vu)(a + K(0.5f)) - KU(0x3f000000);
+    vu r = (vu)sel(lt(a, K(0x1p-14f)), (vf)tiny, (vf)normal);
+    r = (vu)sel(le(K(65520.0f), a), (vf)KU(0x7c00), (vf)r);
+    r = (vu)sel(ne(v, v), (vf)(((u >> 13) & 0x3ff) | KU(0x7e00)), (vf)r);
+    return __builtin_convertvector(r | s, vh);
+}
+#endif
+INLINE vf ld_F(const float *p) { return *(const vf_any *)p; }
+INLINE vf ld_B(const uint16_t *p) { return wide_B(*(const vh_any *)p); }
+INLINE vf ld_H(const uint16_t *p) { return wide_H(*(const vh_any *)p); }
+INLINE void st_F(float *p, vf v) { *(vf_any *)p = v; }
+INLINE void st_B(uint16_t *p, vf v) { *(vh_any *)p = narrow_B(v); }
+INLINE void st_H(uint16_t *p, vf v) { *(vh_any *)p = narrow_H(v); }
+#if LOOP_ISA == 512
+INLINE __mmask16 first(int64_t n) { return (__mmask16)((1u << n) - 1); }
+INLINE vf ldp_F(const float *p, int64_t n) { return (vf)_mm512_maskz_loadu_ps(first(n), p); }
+INLINE void stp_F(float *p, vf v, int64_t n) { _mm512_mask_storeu_ps(p, first(n), (__m512)v); }
+INLINE vh ldp_16(const uint16_t *p, int64_t n) { return (vh)_mm256_maskz_loadu_epi16(first(n), p); }
+INLINE void stp_16(uint16_t *p, vh v, int64_t n) { _mm256_mask_storeu_epi16(p, first(n), (__m256i)v); }
+#else
+INLINE vf ldp_F(const float *p, int64_t n) {
+    vf v = {0};
+    memcpy(&v, p, (size_t)n * 4);
+    return v;
+}
+INLINE void stp_F(float *p, vf v, int64_t n) { memcpy(p, &v, (size_t)n * 4); }
+INLINE vh ldp_16(const uint16_t *p, int64_t n) {
+    vh v = {0};
+    memcpy(&v, p, (size_t)n * 2);
+    return v;
+}
+INLINE void stp_16(uint16_t *p, vh v, int64_t n) { memcpy(p, &v, (size_t)n * 2); }
+#endif
+INLINE vf ldp_B(const uint16_t *p, int64_t n) { return wide_B(ldp_16(p, n)); }
+INLINE vf ldp_H(const uint16_t *p, int64_t n) { return wide_H(ldp_16(p, n)); }
+INLINE void stp_B(uint16_t *p, vf v, int64_t n) { stp_16(p, narrow_B(v), n); }
+INLINE void stp_H(uint16_t *p, vf v, int64_t n) { stp_16(p, narrow_H(v), n); }
+
+/* a pred for each lane */
+INLINE vb pred_of(vm m) {
+#if LOOP_ISA == 512
+    return (vb)_mm_maskz_set1_epi8(m, 1);
+#else
+    return -__builtin_convertvector(m, vb);
+#endif
+}
+
+/* ---- elementary functions; errors in ulp are measured by tests/c over all floats ---- */
+INLINE vf vexp(vf x) { /* 2^n p(r), |r| <= ln2/2 */
+    vf c = min_x86(max_x86(x, K(-104)), K(89));
+    vf n = vrint(c * K(1.44269504088896341f));
+    vf r = fma_(n, K(-0.693145752f), c);
+    r = fma_(n, K(-1.42860677e-6f), r);
+    vf p = K(1.37805939e-3f);
+    p = fma_(p, r, K(8.37312452e-3f));
+    p = fma_(p, r, K(4.16695364e-2f));
+    p = fma_(p, r, K(1.66664720e-1f));
+    p = fma_(p, r, K(4.99999851e-1f));
+    p = fma_(p, r, K(1));
+    p = fma_(p, r, K(1));
+    return sel(ne(x, x), x, scale2(p, n));
+}
+INLINE vf vexpm1(vf x) { /* a series where exp(x) - 1 would cancel */
+    vf p = K(1.0f / 362880);
+    p = fma_(p, x, K(1.0f / 40320));
+    p = fma_(p, x, K(1.0f / 5040));
+    p = fma_(p, x, K(1.0f / 720));
+    p = fma_(p, x, K(1.0f / 120));
+    p = fma_(p, x, K(1.0f / 24));
+    p = fma_(p, x, K(1.0f / 6));
+    p = fma_(p, x, K(0.5f));
+    vf s = fma_(p * x, x, x);
+    return sel(lt(vabs(x), K(0.5f)), with_sign(s, x), vexp(x) - K(1));
+}
+INLINE vf vtanh(vf x) { /* odd polynomial below 0.625, else 1 - 2 / (e^2|x| + 1) */
+    vf a = vabs(x), z = x * x, p = K(-5.70498872745e-3f);
+    p = fma_(p, z, K(2.06390887954e-2f));
+    p = fma_(p, z, K(-5.37397155531e-2f));
+    p = fma_(p, z, K(1.33314422036e-1f));
+    p = fma_(p, z, K(-3.33332819422e-1f));
+    vf s = fma_(p * z, x, x), c = min_x86(a, K(20)), t = K(1) - K(2) / (vexp(c + c) + K(1));
+    t = sel(lt(a, K(0.625f)), s, t);
+    return sel(ne(x, x), x, with_sign(t, x));
+}
+INLINE vf verf(vf x) { /* 1 - exp(polynomial in |x|) above 0.92, odd polynomial below */
+    vf t = vabs(x), s = x * x;
+    vf r = fma_(K(-1.72853470e-5f), t, K(3.83197126e-4f)), u = fma_(K(-3.88396438e-3f), t, K(2.42546219e-2f));
+    r = fma_(r, s, u);
+    r = fma_(r, t, K(-1.06777877e-1f));
+    r = fma_(r, t, K(-6.34846687e-1f));
+    r = fma_(r, t, K(-1.28717512e-1f));
+    r = fma_(r, t, -t);
+    r = with_sign(K(1) - vexp(r), x);
+    vf q = K(-5.96761703e-4f);
+    q = fma_(q, s, K(4.99119423e-3f));
+    q = fma_(q, s, K(-2.67681349e-2f));
+    q = fma_(q, s, K(1.12819925e-1f));
+    q = fma_(q, s, K(-3.76125336e-1f));
+    q = fma_(q, s, K(1.28379166e-1f));
+    q = fma_(q, x, x);
+    return sel(ne(x, x), x, sel(lt(K(0.921875f), t), r, q));
+}
+INLINE vf vlog(vf x) { /* e ln2 + log(m), m in [sqrt(1/2), sqrt(2)) */
+    vm tiny = lt(x, K(1.17549435e-38f));
+    vf y = sel(tiny, x * K(8388608.0f), x);
+    vi bits = (vi)y, e = ((bits >> 23) & 255) - 126;
+    vf m = (vf)((bits & KI(0x007fffff)) | KI(0x3f000000));
+    vm low = lt(m, K(0.707106781186547524f));
+    vf ef = __builtin_convertvector(e, vf) - sel(low, K(1), K(0)) - sel(tiny, K(23), K(0));
+    m = m + sel(low, m, K(0)) - K(1);
+    vf z = m * m, p = K(7.0376836292e-2f);
+    p = fma_(p, m, K(-1.1514610310e-1f));
+    p = fma_(p, m, K(1.1676998740e-1f));
+    p = fma_(p, m, K(-1.2420140846e-1f));
+    p = fma_(p, m, K(1.4249322787e-1f));
+    p = fma_(p, m, K(-1.6668057665e-1f));
+    p = fma_(p, m, K(2.0000714765e-1f));
+    p = fma_(p, m, K(-2.4999993993e-1f));
+    p = fma_(p, m, K(3.3333331174e-1f));
+    vf r = p * m * z;
+    r = fma_(ef, K(-2.12194440e-4f), r);
+    r = fma_(z, K(-0.5f), r);
+    r = m + r;
+    r = fma_(ef, K(0.693359375f), r);
+    r = sel(eq(x, K(0)), K(-__builtin_inff()), r);
+    r = sel(lt(x, K(0)), K(__builtin_nanf("")), r);
+    return sel(either(ne(x, x), eq(x, K(__builtin_inff()))), x, r);
+}
+INLINE vf vlog1p(vf x) { /* log(u) + what u = 1 + x lost, over u */
+    vf u = K(1) + x, r = vlog(u) + (x - (u - K(1))) / u;
+    r = sel(eq(u, K(1)), x, r);
+    r = sel(eq(x, K(-1)), K(-__builtin_inff()), r);
+    return sel(eq(x, K(__builtin_inff())), x, r);
+}
+INLINE vf vlogistic(vf x) { /* the exponential of -|x| cannot overflow */
+    vf e = vexp((vf)((vi)x | KI(INT32_MIN)));
+    return sel(lt(x, K(0)), e, K(1)) / (K(1) + e);
+}
+#if LOOP_ISA
+/* sin (quadrant 0) or cos (quadrant 1); lanes beyond the reduction's range are done by libm */
+INLINE vf vsincos(vf x, int quadrant) {
+    vf n = vrint(x * K(0.636619747f));
+    vf r = fma_(n, K(-0x1.921fb4p+0f), x);
+    r = fma_(n, K(-0x1.4442d0p-24f), r);
+    r = fma_(n, K(-0x1.84698ap-48f), r);
+    vi q = __builtin_convertvector(n, vi) + quadrant;
+    vf z = r * r, s = K(2.86567956e-6f), c = K(2.44677067e-5f);
+    s = fma_(s, z, K(-1.98559923e-4f));
+    s = fma_(s, z, K(8.33338592e-3f));
+    s = fma_(s, z, K(-1.66666672e-1f));
+    s = fma_(s * z, r, r);
+    c = fma_(c, z, K(-1.38877297e-3f));
+    c = fma_(c, z, K(4.16666567e-2f));
+    c = fma_(c, z, K(-5.00000000e-1f));
+    c = fma_(c, z, K(1));
+    vf odd = (vf)((q & 1) << 31 >> 31), v = (vf)(((vi)c & (vi)odd) | ((vi)s & ~(vi)odd));
+    v = (vf)((vi)v ^ ((q & 2) << 30));
+    v = quadrant ? v : sel(eq(x, K(0)), x, v);
+    vf magnitude = vabs(x);
+    if (any(lt(K(30000), magnitude)) || any(ne(x, x)))
+        for (int i = 0; i < VL; i++)
+            if (!(magnitude[i] <= 30000))
+                v[i] = quadrant ? __builtin_cosf(x[i]) : __builtin_sinf(x[i]);
+    return v;
+}
+#else
+INLINE vf vsincos(vf x, int quadrant) {
+    for (int i = 0; i < VL; i++)
+        x[i] = quadrant ? __builtin_cosf(x[i]) : __builtin_sinf(x[i]);
+    return x;
+}
+#endif
+INLINE vf vsign(vf x) { return sel(either(eq(x, K(0)), ne(x, x)), x, with_sign(K(1), x)); }
+INLINE vf vround_afz(vf x) {
+    vf a = vabs(x), t = vtrunc(a);
+    return with_sign(t + sel(le(K(0.5f), a - t), K(1), K(0)), x);
+}
