@@ -5,6 +5,7 @@
 #include "hlo/build.h"
 #include "hlo/internal.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- functions and blocks ---- */
@@ -394,6 +395,20 @@ void hlo_while(hlo_graph *g, int n, const hlo_ref *init, hlo_region_fn cond, hlo
         out_values[i] = first + (hlo_ref)i;
 }
 
+/* "text" with what MLIR would read as the end of it escaped. */
+static const char *quoted(hlo_graph *g, const char *text) {
+    char *out = tt_arena_alloc(g->arena, 3 * strlen(text) + 3), *o = out;
+    *o++ = '"';
+    for (const char *c = text; *c; c++) {
+        if (*c == '"' || *c == '\\' || (unsigned char)*c < 32)
+            o += sprintf(o, "\\%02X", (unsigned char)*c);
+        else
+            *o++ = *c;
+    }
+    *o = '"';
+    return out;
+}
+
 void hlo_custom_call(hlo_graph *g, const char *target, const char *backend_config, bool side_effect, int n,
                      const hlo_ref *operands, int n_results, const hlo_type *types, hlo_ref *out_values) {
     memset(out_values, 0, sizeof *out_values * (size_t)n_results);
@@ -402,7 +417,7 @@ void hlo_custom_call(hlo_graph *g, const char *target, const char *backend_confi
                          hlo_attr_make_int(HLO_A_API_VERSION, 2)};
     int n_attrs = 3;
     if (backend_config)
-        attrs[n_attrs++] = hlo_attr_make_text(g, HLO_A_BACKEND_CONFIG, tt_arena_printf(g->arena, "\"%s\"", backend_config));
+        attrs[n_attrs++] = hlo_attr_make_text(g, HLO_A_BACKEND_CONFIG, quoted(g, backend_config));
     hlo_ref first = hlo_make(g, HLO_CUSTOM_CALL, n, operands, n_attrs, attrs, 0, NULL, n_results, types);
     for (int i = 0; i < n_results && first; i++)
         out_values[i] = first + (hlo_ref)i;

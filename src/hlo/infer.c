@@ -28,8 +28,11 @@ static unsigned classes_of(hlo_op op) {
     case HLO_CHLO_LGAMMA:
     case HLO_CHLO_NEXT_AFTER:
     case HLO_CHLO_IS_INF:
+    case HLO_CHLO_POLYGAMMA:
+    case HLO_CHLO_ZETA:
         return F;
     case HLO_CLZ:
+    case HLO_CHLO_MULHI:
     case HLO_POPCNT:
     case HLO_SHIFT_LEFT:
     case HLO_SHIFT_RIGHT_ARITH:
@@ -61,6 +64,17 @@ static unsigned classes_of(hlo_op op) {
     case HLO_TAN:
     case HLO_TANH:
     case HLO_ATAN2:
+    case HLO_CHLO_ACOS:
+    case HLO_CHLO_ACOSH:
+    case HLO_CHLO_ASIN:
+    case HLO_CHLO_ASINH:
+    case HLO_CHLO_ATAN:
+    case HLO_CHLO_ATANH:
+    case HLO_CHLO_COSH:
+    case HLO_CHLO_SINH:
+    case HLO_CHLO_SQUARE:
+    case HLO_CHLO_TAN:
+    case HLO_CHLO_CONJ:
         return FX;
     }
     return ANY;
