@@ -1,0 +1,444 @@
+/* fast_gemm.c - the matrix product: chooses a path by shape, cuts it into tasks, calls the microkernels.
+ *
+ * Paths: small (operands read where they lie), few rows (dots, stream, panels used as they are packed) and tiled
+ * (a task packs its own panels; sharing them between cores costs more than packing them twice). The path and the
+ * cut of k depend on the shape only, and an element of C is one chain per block of k: the number of threads
+ * never shows in results. Knows no graph. */
+#include "engine/fast_gemm.h"
+#include "engine/isa.h"
+#include <string.h>
+
+typedef struct gemm {
+    const eng_flavor *f;
+    const eng_kernels *kernels;
+    int64_t m, n, k, lda, ldb, ldc;
+    bool ta, tb;
+    const char *a, *b;
+    char *c;
+    tt_dtype c_dtype;
+    int c_bytes;
+    /* tiled: C is cut into tiles_m x tiles_n; few rows: columns are cut into blocks of tile_n */
+    int64_t tile_m, tile_n, tiles_m;
+    const void *rows;  /* few rows: A as rows of f32 (or raw), or panels, shared by the tasks */
+    int64_t ld_rows;
+} gemm;
+
+const eng_kernels *eng_kernels_get(void) {
+#if defined(__x86_64__)
+    switch (eng_isa_level()) {
+    case ENG_ISA_AVX512_BF16:
+        return &eng_kernels_avx512_bf16;
+    case ENG_ISA_AVX512:
+        return &eng_kernels_avx512;
+    case ENG_ISA_AVX2:
+        return &eng_kernels_avx2;
+    case ENG_ISA_PORTABLE:
+        break;
+    }
+#endif
+    return &eng_kernels_portable;
+}
+
+const eng_flavor *eng_flavor_of(tt_dtype dtype) {
+    const eng_kernels *kernels = eng_kernels_get();
+    return dtype == TT_F32    ? &kernels->f32
+           : dtype == TT_BF16 ? &kernels->bf16
+           : dtype == TT_F16  ? &kernels->f16
+           : dtype == TT_F64  ? &kernels->f64
+                              : NULL;
+}
+
+int64_t eng_k_block(const eng_flavor *f, int64_t k) {
+    int64_t most = 512 * f->per_word * 4 / f->word_bytes;
+    return eng_round_up(eng_blocks(k, eng_blocks(eng_max(k, 1), most)), 2);
+}
+
+static bool writes_sums(const gemm *g) { return g->c_dtype == g->f->sum; }
+static char *c_at(const gemm *g, int64_t i, int64_t j) { return g->c + (i * g->ldc + j) * g->c_bytes; }
+
+static void pack_a(const gemm *g, void *dst, int64_t i, int64_t m, int64_t k, int64_t kc) {
+    const eng_flavor *f = g->f;
+    if (g->ta)
+        f->pack_rows(dst, m, (int)m, g->a + (k * g->lda + i) * f->element_bytes, g->lda, m, kc);
+    else
+        f->pack_cols(dst, m, (int)m, g->a + (i * g->lda + k) * f->element_bytes, g->lda, m, kc);
+}
+
+static void pack_b(const gemm *g, void *dst, int64_t j, int64_t n, int64_t k, int64_t kc) {
+    const eng_flavor *f = g->f;
+    if (g->tb)
+        f->pack_cols(dst, f->nr, f->nr, g->b + (j * g->ldb + k) * f->element_bytes, g->ldb, n, kc);
+    else
+        f->pack_rows(dst, f->nr, f->nr, g->b + (k * g->ldb + j) * f->element_bytes, g->ldb, n, kc);
+}
+
+/* Rounds m rows of n sums into C. */
+static void put_rows(const gemm *g, int64_t i, int64_t j, const float *sums, int64_t ld, int64_t m, int64_t n) {
+    for (int64_t r = 0; r < m; r++)
+        g->kernels->narrow(g->c_dtype, c_at(g, i + r, j), sums + r * ld, n);
+}
+
+/* ---- small: A read in place where the flavor can, B too if it is row-major ---- */
+static void small(const gemm *g) {
+    const eng_flavor *f = g->f;
+    const int64_t words = eng_words(f, g->k), panel = words * f->nr * f->word_bytes;
+    const bool direct_a = f->direct[0][1] && (f->per_word == 1 || (!g->ta && g->k % f->per_word == 0));
+    const bool direct_b = direct_a && f->per_word == 1 && !g->tb;
+    const int64_t eb = f->element_bytes, mr = eng_even_rows(f, g->m);
+    float sums[ENG_MAX_MR * ENG_MAX_NR];
+    char *pb = NULL, *pa = NULL;
+    if (!direct_b) {
+        pb = eng_scratch(ENG_SLOT_B, (size_t)(eng_blocks(g->n, f->nr) * panel));
+        for (int64_t j = 0; j < g->n; j += f->nr)
+            pack_b(g, pb + j / f->nr * panel, j, eng_min(g->n - j, f->nr), 0, g->k);
+    }
+    if (!direct_a)
+        pa = eng_scratch(ENG_SLOT_A, (size_t)(words * f->mr * f->word_bytes));
+    for (int64_t i = 0; i < g->m; i += mr) {
+        const int64_t m = eng_min(g->m - i, mr);
+        const char *a = g->a + (g->ta ? i : i * g->lda) * eb;
+        if (!direct_a)
+            pack_a(g, pa, i, m, 0, g->k);
+        for (int64_t j = 0; j < g->n; j += f->nr) {
+            const int64_t n = eng_min(g->n - j, f->nr);
+            void *c = writes_sums(g) ? (void *)c_at(g, i, j) : sums;
+            const int64_t ldc = writes_sums(g) ? g->ldc : f->nr;
+            const void *b = direct_b ? g->b + j * eb : pb + j / f->nr * panel;
+            if (direct_a)
+                f->direct[n > f->nr / 2][m](words, a, g->ta ? eb : g->lda * eb,
+                                            g->ta ? g->lda * eb : eb * f->per_word, b, direct_b ? g->ldb : f->nr, c,
+                                            ldc, false, n);
+            else
+                f->tile[m](words, pa, b, c, ldc, false, n);
+            if (!writes_sums(g))
+                put_rows(g, i, j, sums, f->nr, m, n);
+        }
+    }
+}
+
+/* ---- few rows ---- */
+
+/* A as contiguous rows, f32 or (raw) as they are. */
+static void flatten_rows(gemm *g, bool raw) {
+    const eng_flavor *f = g->f;
+    const bool as_is = raw || f == &g->kernels->f32;
+    const int bytes = as_is ? f->element_bytes : 4;
+    if (!g->ta && as_is) {
+        g->rows = g->a;
+        g->ld_rows = g->lda;
+        return;
+    }
+    char *rows = eng_scratch(ENG_SLOT_A, (size_t)(g->m * g->k * bytes + 64));
+    const tt_dtype type = f == &g->kernels->f16 ? TT_F16 : TT_BF16;
+    g->rows = rows;
+    g->ld_rows = g->k;
+    for (int64_t i = 0; i < g->m; i++) {
+        if (!g->ta) {
+            g->kernels->widen(type, (float *)rows + i * g->k, g->a + i * g->lda * f->element_bytes, g->k);
+            continue;
+        }
+        for (int64_t k = 0; k < g->k; k++) {
+            const char *from = g->a + (k * g->lda + i) * f->element_bytes;
+            char *to = rows + (i * g->k + k) * bytes;
+            if (as_is)
+                memcpy(to, from, (size_t)bytes);
+            else
+                g->kernels->widen(type, (float *)(void *)to, from, 1);
+        }
+    }
+}
+
+/* Sums of a task: C itself, or scratch to be rounded from. */
+static float *task_sums(const gemm *g, int64_t j, int64_t n, int64_t *out_ld) {
+    *out_ld = writes_sums(g) ? g->ldc : n;
+    return writes_sums(g) ? (float *)(void *)c_at(g, 0, j) : eng_scratch(ENG_SLOT_C, (size_t)(g->m * n * 4));
+}
+
+static void dots_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const gemm *g = context;
+    const eng_flavor *f = g->f;
+    const int64_t first = task * g->tile_n, n = eng_min(g->n - first, g->tile_n);
+    const int64_t rows = eng_blocks(g->m, eng_blocks(g->m, f->dot_rows));
+    /* several groups of rows: a few rows of B at a time, reused from the caches */
+    const int64_t step = rows < g->m ? 12 : n;
+    const int a_bytes = f->dots_raw ? f->element_bytes : 4;
+    int64_t ld;
+    float *sums = task_sums(g, first, n, &ld);
+    for (int64_t j = 0; j < n; j += step)
+        for (int64_t i = 0; i < g->m; i += rows)
+            f->dots[eng_min(g->m - i, rows)](g->k, (const char *)g->rows + i * g->ld_rows * a_bytes, g->ld_rows,
+                                             g->b + (first + j) * g->ldb * f->element_bytes, g->ldb,
+                                             sums + i * ld + j, ld, eng_min(n - j, step));
+    if (!writes_sums(g))
+        put_rows(g, 0, first, sums, ld, g->m, n);
+}
+
+static void stream_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const gemm *g = context;
+    const int64_t first = task * g->tile_n, n = eng_min(g->n - first, g->tile_n);
+    int64_t ld;
+    float *sums = task_sums(g, first, n, &ld);
+    for (int64_t i = 0; i < g->m; i++)
+        memset(sums + i * ld, 0, (size_t)n * 4);
+    g->f->stream((int)g->m, n, g->k, g->rows, g->ld_rows, g->b + first * g->f->element_bytes, g->ldb, sums, ld);
+    if (!writes_sums(g))
+        put_rows(g, 0, first, sums, ld, g->m, n);
+}
+
+enum { PANEL_COLUMNS = 128, PANEL_STEPS = 256 }; /* a block of B that L2 keeps between packing and use */
+
+static void panels_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const gemm *g = context;
+    const eng_flavor *f = g->f;
+    const int64_t first = task * g->tile_n, n = eng_min(g->n - first, g->tile_n), eb = f->element_bytes;
+    const int64_t steps = PANEL_STEPS * f->per_word, mr = eng_even_rows(f, g->m), all = eng_words(f, g->k);
+    char *pb = eng_scratch(ENG_SLOT_B, (size_t)(eng_round_up(n, f->nr) * PANEL_STEPS * f->word_bytes));
+    int64_t ld;
+    float *sums = task_sums(g, first, n, &ld);
+    for (int64_t k = 0; k < g->k; k += steps) {
+        const int64_t kc = eng_min(g->k - k, steps), words = eng_words(f, kc), panel = words * f->nr * f->word_bytes;
+        for (int64_t part = 0; part < kc; part += 16) {
+            const int64_t depth = eng_min(kc - part, 16);
+            for (int64_t r = k + part + 16; r < eng_min(k + part + 16 + depth, g->k); r++)
+                for (int64_t byte = 0; byte < n * eb; byte += 64)
+                    __builtin_prefetch(g->b + (r * g->ldb + first) * eb + byte);
+            for (int64_t j = 0; j < n; j += f->nr)
+                pack_b(g, pb + j / f->nr * panel + part / f->per_word * f->nr * f->word_bytes, first + j,
+                       eng_min(n - j, f->nr), k + part, depth);
+        }
+        for (int64_t j = 0; j < n; j += f->nr)
+            for (int64_t i = 0; i < g->m; i += mr) {
+                const int64_t m = eng_min(g->m - i, mr);
+                const char *pa = (const char *)g->rows + (i * all + k / f->per_word * m) * f->word_bytes;
+                f->tile[m](words, pa, pb + j / f->nr * panel, sums + i * ld + j, ld, k > 0, eng_min(n - j, f->nr));
+            }
+    }
+    if (!writes_sums(g))
+        put_rows(g, 0, first, sums, ld, g->m, n);
+}
+
+static void few_rows(gemm *g) {
+    const eng_flavor *f = g->f;
+    const bool one_task = g->n * g->k * f->element_bytes <= 256 << 10;
+    if (g->tb) {
+        flatten_rows(g, f->dots_raw);
+        g->tile_n = one_task ? g->n : eng_round_up(eng_blocks(g->n, eng_pool_size() * (int64_t)8), 12);
+        eng_parallel(eng_blocks(g->n, g->tile_n), dots_task, g);
+    } else if (g->m <= ENG_STREAM_ROWS) {
+        flatten_rows(g, false);
+        g->tile_n = one_task ? g->n : eng_min(eng_max(eng_round_up(g->n / 4, 64), 128), 1024);
+        eng_parallel(eng_blocks(g->n, g->tile_n), stream_task, g);
+    } else {
+        const int64_t words = eng_words(f, g->k), mr = eng_even_rows(f, g->m);
+        char *pa = eng_scratch(ENG_SLOT_A, (size_t)((g->m * words + ENG_MAX_NR) * f->word_bytes));
+        for (int64_t i = 0; i < g->m; i += mr)
+            pack_a(g, pa + i * words * f->word_bytes, i, eng_min(g->m - i, mr), 0, g->k);
+        g->rows = pa;
+        g->tile_n = PANEL_COLUMNS * f->per_word;
+        eng_parallel(eng_blocks(g->n, g->tile_n), panels_task, g);
+    }
+}
+
+/* ---- tiled ---- */
+enum { TILE_ROWS = 168 }; /* rows of A packed at a time: 168 x 512 words are a third of L2 */
+
+static void tile_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const gemm *g = context;
+    const eng_flavor *f = g->f;
+    const int64_t i0 = task % g->tiles_m * g->tile_m, j0 = task / g->tiles_m * g->tile_n;
+    const int64_t tile_m = eng_min(g->m - i0, g->tile_m), tile_n = eng_min(g->n - j0, g->tile_n);
+    const int64_t steps = eng_k_block(f, g->k), bytes = f->word_bytes, block_words = eng_words(f, steps);
+    const int64_t rows = eng_round_up(eng_blocks(tile_m, eng_blocks(tile_m, TILE_ROWS)), f->mr);
+    char *pb = eng_scratch(ENG_SLOT_B, (size_t)(eng_round_up(tile_n, f->nr) * block_words * bytes));
+    char *pa = eng_scratch(ENG_SLOT_A, (size_t)((rows * block_words + ENG_MAX_NR) * bytes));
+    const bool round = !writes_sums(g), keep = round && steps < g->k;
+    const int64_t ld_keep = eng_round_up(tile_n, 16);
+    float last[ENG_MAX_MR * ENG_MAX_NR];
+    float *kept = keep ? eng_scratch(ENG_SLOT_C, (size_t)(tile_m * ld_keep * 4)) : NULL;
+    for (int64_t k = 0; k < g->k; k += steps) {
+        const int64_t kc = eng_min(g->k - k, steps), words = eng_words(f, kc);
+        for (int64_t j = 0; j < tile_n; j += f->nr)
+            pack_b(g, pb + j * words * bytes, j0 + j, eng_min(tile_n - j, f->nr), k, kc);
+        for (int64_t ib = 0; ib < tile_m; ib += rows) {
+            const int64_t block_m = eng_min(tile_m - ib, rows);
+            for (int64_t i = 0; i < block_m; i += f->mr)
+                pack_a(g, pa + i * words * bytes, i0 + ib + i, eng_min(block_m - i, f->mr), k, kc);
+            for (int64_t j = 0; j < tile_n; j += f->nr) {
+                const int64_t n = eng_min(tile_n - j, f->nr);
+                for (int64_t i = 0; i < block_m; i += f->mr) {
+                    const int64_t m = eng_min(block_m - i, f->mr), row = ib + i;
+                    void *c = round ? keep ? kept + row * ld_keep + j : last : (void *)c_at(g, i0 + row, j0 + j);
+                    const int64_t ldc = round ? keep ? ld_keep : f->nr : g->ldc;
+                    f->tile[m](words, pa + i * words * bytes, pb + j * words * bytes, c, ldc, k > 0, n);
+                    if (round && k + kc >= g->k)
+                        put_rows(g, i0 + row, j0 + j, c, ldc, m, n);
+                }
+            }
+        }
+    }
+}
+
+/* Cuts C so that every thread has tiles and none is larger than the caches like. */
+static void tiled(gemm *g) {
+    const int64_t threads = eng_pool_size();
+    int64_t tiles_m = 1, tiles_n = 1;
+    const bool whole = (double)g->m * (double)g->n * (double)g->k <= 160. * 160 * 160;
+    for (;;) {
+        const int64_t m = eng_blocks(g->m, tiles_m), n = eng_blocks(g->n, tiles_n), tiles = tiles_m * tiles_n;
+        const bool fits = m <= 1024 && n <= 1024;
+        const bool enough = tiles >= threads && (tiles >= 2 * threads || threads == 1 || (double)m * (double)n <= 512. * 512.);
+        if ((fits && (whole || enough)) || (m <= 64 && n <= 64))
+            break;
+        if (n >= m)
+            tiles_n *= 2;
+        else
+            tiles_m *= 2;
+    }
+    g->tile_m = eng_round_up(eng_blocks(g->m, tiles_m), g->f->mr);
+    g->tile_n = eng_round_up(eng_blocks(g->n, tiles_n), g->f->nr);
+    g->tiles_m = eng_blocks(g->m, g->tile_m);
+    eng_parallel(g->tiles_m * eng_blocks(g->n, g->tile_n), tile_task, g);
+}
+
+/* ---- choice ---- */
+static void swap_operands(gemm *g) { /* C = A b is C^T = b^T A^T */
+    gemm s = *g;
+    s.m = g->n;
+    s.n = g->m;
+    s.a = g->b;
+    s.lda = g->ldb;
+    s.ta = !g->tb;
+    s.b = g->a;
+    s.ldb = g->lda;
+    s.tb = !g->ta;
+    *g = s;
+}
+
+static void gemm_one(gemm *g) {
+    const eng_flavor *f = g->f;
+    if (g->n == 1 && g->m > 1 && g->ldc == 1) {
+        swap_operands(g);
+        g->ldc = g->n;
+    }
+    const double work = (double)g->m * (double)g->n * (double)g->k;
+    if (work <= 64. * 64 * 64 && g->m > 1)
+        small(g);
+    else if (f->dot_rows && (g->m == 1 || (g->m <= 28 && g->n >= 64 && g->k >= 64)))
+        few_rows(g);
+    else
+        tiled(g);
+}
+
+typedef struct batch {
+    gemm one;
+    const eng_gemm_args *args;
+    const int64_t *starts_a, *starts_b;
+    int64_t per_task;
+    bool small;
+} batch;
+
+static void batch_item(const batch *s, int64_t i) {
+    gemm g = s->one;
+    g.a += (s->starts_a ? s->starts_a[i] : i * s->args->stride_a) * g.f->element_bytes;
+    g.b += (s->starts_b ? s->starts_b[i] : i * s->args->stride_b) * g.f->element_bytes;
+    g.c += i * s->args->stride_c * g.c_bytes;
+    if (s->small)
+        small(&g);
+    else
+        gemm_one(&g);
+}
+
+static void batch_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const batch *s = context;
+    for (int64_t i = task * s->per_task; i < eng_min((task + 1) * s->per_task, s->args->batch); i++)
+        batch_item(s, i);
+}
+
+/* ---- i8 x i8 -> i32, plain ---- */
+typedef struct int8_product { const eng_gemm_args *args; const int8_t *a, *b; int32_t *c; } int8_product;
+
+__attribute__((optimize("O3"))) static void int8_row(void *context, int64_t row, int worker) {
+    (void)worker;
+    const int8_product *p = context;
+    const eng_gemm_args *g = p->args;
+    int32_t *c = p->c + row * g->ldc;
+    memset(c, 0, (size_t)g->n * 4);
+    for (int64_t k = 0; k < g->k && !g->b_transposed; k++) {
+        const int32_t a = p->a[g->a_transposed ? k * g->lda + row : row * g->lda + k];
+        const int8_t *b = p->b + k * g->ldb;
+        for (int64_t j = 0; j < g->n; j++)
+            c[j] += a * b[j];
+    }
+    for (int64_t j = 0; j < g->n && g->b_transposed; j++) {
+        const int8_t *b = p->b + j * g->ldb, *a = p->a + (g->a_transposed ? row : row * g->lda);
+        const int64_t step = g->a_transposed ? g->lda : 1;
+        int32_t sum = 0;
+        for (int64_t k = 0; k < g->k; k++)
+            sum += a[k * step] * b[k];
+        c[j] = sum;
+    }
+}
+
+static bool int8_gemm(const eng_gemm_args *args, const int64_t *starts_a, const int64_t *starts_b) {
+    for (int64_t i = 0; i < args->batch; i++) {
+        int8_product p = {args, (const int8_t *)args->a + (starts_a ? starts_a[i] : i * args->stride_a),
+                          (const int8_t *)args->b + (starts_b ? starts_b[i] : i * args->stride_b),
+                          (int32_t *)args->c + i * args->stride_c};
+        eng_parallel(args->m, int8_row, &p);
+    }
+    return true;
+}
+
+/* One product in place of a batch that shares B and whose A and C rows follow on. */
+static bool fold_batch(const eng_gemm_args *args, gemm *g) {
+    if (args->batch == 1)
+        return true;
+    if (args->a_transposed || args->stride_b != 0 || args->stride_a != args->m * args->lda ||
+        args->stride_c != args->m * args->ldc)
+        return false;
+    g->m *= args->batch;
+    return true;
+}
+
+bool eng_gemm_batched(const eng_gemm_args *args, const int64_t *starts_a, const int64_t *starts_b) {
+    if (args->batch <= 0 || args->m <= 0 || args->n <= 0)
+        return true;
+    if (args->dtype == TT_I8)
+        return args->c_dtype == TT_I32 && int8_gemm(args, starts_a, starts_b);
+    const eng_flavor *f = eng_flavor_of(args->dtype);
+    if (!f || (args->c_dtype != args->dtype && args->c_dtype != f->sum))
+        return false;
+    gemm g = {.f = f, .kernels = eng_kernels_get(), .m = args->m, .n = args->n, .k = args->k, .lda = args->lda,
+              .ldb = args->ldb, .ldc = args->ldc, .ta = args->a_transposed, .tb = args->b_transposed, .a = args->a,
+              .b = args->b, .c = args->c, .c_dtype = args->c_dtype, .c_bytes = tt_dtype_size(args->c_dtype)};
+    if (args->k <= 0) {
+        for (int64_t i = 0; i < args->batch; i++)
+            for (int64_t r = 0; r < args->m; r++)
+                memset(g.c + (i * args->stride_c + r * args->ldc) * g.c_bytes, 0, (size_t)(args->n * g.c_bytes));
+        return true;
+    }
+    batch s = {.args = args, .starts_a = starts_a, .starts_b = starts_b};
+    if (!starts_a && fold_batch(args, &g)) {
+        gemm_one(&g);
+        return true;
+    }
+    s.one = g;
+    const double work = (double)g.m * (double)g.n * (double)g.k;
+    s.small = g.m > 1 && work <= 200. * 200 * 200 && g.n * g.k * f->element_bytes <= 256 << 10;
+    if (!s.small && args->batch < 2 * eng_pool_size()) {
+        for (int64_t i = 0; i < args->batch; i++)
+            batch_item(&s, i);
+        return true;
+    }
+    /* tasks of about 2^18 multiply-adds; a whole that is not worth waking anyone for is one task */
+    s.per_task = work * (double)args->batch < 4e6 ? args->batch : (int64_t)(262144 / work) + 1;
+    eng_parallel(eng_blocks(args->batch, s.per_task), batch_task, &s);
+    return true;
+}
+
+bool eng_gemm(const eng_gemm_args *args) { return eng_gemm_batched(args, NULL, NULL); }

@@ -1,0 +1,201 @@
+/* kernel_pack.h - template: copies blocks of A and B into panels of words (kernels.h), and between types. */
+
+/* How 16-bit and 32-bit elements become words: as they are, in pairs, or widened. */
+enum { WORD_F32, WORD_PAIR, WORD_BF16, WORD_F16 };
+
+/* r[i] lane j <-> r[j] lane i */
+#if SIMD == 512
+INLINE void v_transpose(vf *v) {
+    __m512 *r = (__m512 *)v, t[16];
+    _Pragma("GCC unroll 8") for (int i = 0; i < 8; i++) {
+        t[2 * i] = _mm512_unpacklo_ps(r[2 * i], r[2 * i + 1]);
+        t[2 * i + 1] = _mm512_unpackhi_ps(r[2 * i], r[2 * i + 1]);
+    }
+    _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) {
+        __m512d a = (__m512d)t[4 * i], b = (__m512d)t[4 * i + 1], c = (__m512d)t[4 * i + 2], d = (__m512d)t[4 * i + 3];
+        r[4 * i] = (__m512)_mm512_unpacklo_pd(a, c);
+        r[4 * i + 1] = (__m512)_mm512_unpackhi_pd(a, c);
+        r[4 * i + 2] = (__m512)_mm512_unpacklo_pd(b, d);
+        r[4 * i + 3] = (__m512)_mm512_unpackhi_pd(b, d);
+    }
+    _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) {
+        t[i] = _mm512_shuffle_f32x4(r[i], r[i + 4], 0x88);
+        t[i + 4] = _mm512_shuffle_f32x4(r[i], r[i + 4], 0xdd);
+        t[i + 8] = _mm512_shuffle_f32x4(r[i + 8], r[i + 12], 0x88);
+        t[i + 12] = _mm512_shuffle_f32x4(r[i + 8], r[i + 12], 0xdd);
+    }
+    _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) {
+        r[i] = _mm512_shuffle_f32x4(t[i], t[i + 8], 0x88);
+        r[i + 8] = _mm512_shuffle_f32x4(t[i], t[i + 8], 0xdd);
+        r[i + 4] = _mm512_shuffle_f32x4(t[i + 4], t[i + 12], 0x88);
+        r[i + 12] = _mm512_shuffle_f32x4(t[i + 4], t[i + 12], 0xdd);
+    }
+}
+#elif SIMD == 256
+INLINE void v_transpose(vf *v) {
+    __m256 *r = (__m256 *)v, t[8];
+    _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) {
+        t[2 * i] = _mm256_unpacklo_ps(r[2 * i], r[2 * i + 1]);
+        t[2 * i + 1] = _mm256_unpackhi_ps(r[2 * i], r[2 * i + 1]);
+    }
+    _Pragma("GCC unroll 2") for (int i = 0; i < 2; i++) {
+        __m256d a = (__m256d)t[4 * i], b = (__m256d)t[4 * i + 1], c = (__m256d)t[4 * i + 2], d = (__m256d)t[4 * i + 3];
+        r[4 * i] = (__m256)_mm256_unpacklo_pd(a, c);
+        r[4 * i + 1] = (__m256)_mm256_unpackhi_pd(a, c);
+        r[4 * i + 2] = (__m256)_mm256_unpacklo_pd(b, d);
+        r[4 * i + 3] = (__m256)_mm256_unpackhi_pd(b, d);
+    }
+    _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) {
+        t[i] = _mm256_permute2f128_ps(r[i], r[i + 4], 0x20);
+        t[i + 4] = _mm256_permute2f128_ps(r[i], r[i + 4], 0x31);
+    }
+    _Pragma("GCC unroll 8") for (int i = 0; i < 8; i++) r[i] = t[i];
+}
+#else
+INLINE void v_transpose(vf *r) {
+    vf a = __builtin_shuffle(r[0], r[1], (vi){0, 4, 1, 5}), b = __builtin_shuffle(r[0], r[1], (vi){2, 6, 3, 7});
+    vf c = __builtin_shuffle(r[2], r[3], (vi){0, 4, 1, 5}), d = __builtin_shuffle(r[2], r[3], (vi){2, 6, 3, 7});
+    r[0] = __builtin_shuffle(a, c, (vi){0, 1, 4, 5});
+    r[1] = __builtin_shuffle(a, c, (vi){2, 3, 6, 7});
+    r[2] = __builtin_shuffle(b, d, (vi){0, 1, 4, 5});
+    r[3] = __builtin_shuffle(b, d, (vi){2, 3, 6, 7});
+}
+#endif
+
+/* n elements from p as words, zero beyond n */
+INLINE vf word_load(const int kind, const char *p, int64_t n) {
+    if (kind == WORD_F32)
+        return v_load_n((const float *)p, n);
+    if (kind == WORD_BF16)
+        return v_load_bf16_n(p, n);
+    if (kind == WORD_F16)
+        return v_load_f16_n(p, n);
+#if SIMD == 512
+    return (vf)_mm512_maskz_loadu_epi16(n >= 32 ? 0xffffffffu : (1u << n) - 1, p);
+#else
+    return v_zero();
+#endif
+}
+
+INLINE void pack_cols(const int kind, float *dst, int64_t ldd, int width, const char *src, int64_t ld, int64_t n,
+                      int64_t kc) {
+    const int bytes = kind == WORD_F32 ? 4 : 2, step = kind == WORD_PAIR ? 2 * SIMD_VL : SIMD_VL;
+    const int64_t words = kind == WORD_PAIR ? (kc + 1) / 2 : kc, end = words * ldd;
+    for (int first = 0; first < width; first += SIMD_VL) {
+        const int w = width - first < SIMD_VL ? width - first : SIMD_VL;
+        const int64_t cols = n - first;
+        const char *from = src + first * ld * bytes;
+        for (int64_t k = 0, word = 0; k < kc; k += step, word += SIMD_VL) {
+            vf r[SIMD_VL];
+            if (cols >= SIMD_VL && kc - k >= step) {
+                _Pragma("GCC unroll 16") for (int i = 0; i < SIMD_VL; i++)
+                    r[i] = word_load(kind, from + (i * ld + k) * bytes, step);
+            } else {
+                _Pragma("GCC unroll 16") for (int i = 0; i < SIMD_VL; i++)
+                    r[i] = i < cols ? word_load(kind, from + (i * ld + k) * bytes, kc - k) : v_zero();
+            }
+            v_transpose(r);
+            float *to = dst + word * ldd + first;
+            int64_t steps = words - word < SIMD_VL ? words - word : SIMD_VL;
+            /* A full store may run into later steps of a narrow panel: they are written after it. */
+            if (steps == SIMD_VL && (w == SIMD_VL || (word + SIMD_VL - 1) * ldd + SIMD_VL <= end)) {
+                _Pragma("GCC unroll 16") for (int j = 0; j < SIMD_VL; j++) v_store(to + j * ldd, r[j]);
+            } else {
+                for (int j = 0; j < steps; j++)
+                    v_store_n(to + j * ldd, r[j], w);
+            }
+        }
+    }
+}
+
+#if SIMD == 512
+INLINE void pack_pair_rows(float *dst, int64_t ldd, int width, const uint16_t *src, int64_t ld, int64_t n, int64_t kc) {
+    static const uint16_t order[32] = {0, 32, 1, 33, 2,  34, 3,  35, 4,  36, 5,  37, 6,  38, 7,  39,
+                                       8, 40, 9, 41, 10, 42, 11, 43, 12, 44, 13, 45, 14, 46, 15, 47};
+    const __m512i low = _mm512_loadu_si512(order), high = _mm512_add_epi16(low, _mm512_set1_epi16(16));
+    const __mmask32 lanes = n >= 32 ? 0xffffffffu : (1u << n) - 1;
+    for (int64_t k = 0; k < kc; k += 2, dst += ldd, src += 2 * ld) {
+        __m512i a = _mm512_maskz_loadu_epi16(lanes, src);
+        __m512i b = _mm512_maskz_loadu_epi16(k + 1 < kc ? lanes : 0, src + ld);
+        v_store_n(dst, (vf)_mm512_permutex2var_epi16(a, low, b), width);
+        if (width > 16)
+            v_store_n(dst + 16, (vf)_mm512_permutex2var_epi16(a, high, b), width - 16);
+    }
+}
+#endif
+
+INLINE void pack_rows(const int kind, float *dst, int64_t ldd, int width, const char *src, int64_t ld, int64_t n,
+                      int64_t kc) {
+    const int bytes = kind == WORD_F32 ? 4 : 2;
+    if (width == 2 * SIMD_VL && n >= width) {
+        for (int64_t k = 0; k < kc; k++, src += ld * bytes, dst += ldd) {
+            vf a = word_load(kind, src, SIMD_VL), b = word_load(kind, src + SIMD_VL * bytes, SIMD_VL);
+            v_store(dst, a);
+            v_store(dst + SIMD_VL, b);
+        }
+        return;
+    }
+    for (int64_t k = 0; k < kc; k++, src += ld * bytes, dst += ldd)
+        for (int i = 0; i < width; i += SIMD_VL)
+            v_store_n(dst + i, word_load(kind, src + i * bytes, n - i > 0 ? n - i : 0), width - i);
+}
+
+#define PACK_DEFINE(NAME, KIND)                                                                                       \
+    static void pack_cols_##NAME(void *dst, int64_t ldd, int width, const void *src, int64_t ld, int64_t n,           \
+                                 int64_t kc) {                                                                        \
+        pack_cols(KIND, dst, ldd, width, src, ld, n, kc);                                                             \
+    }                                                                                                                 \
+    static void pack_rows_##NAME(void *dst, int64_t ldd, int width, const void *src, int64_t ld, int64_t n,           \
+                                 int64_t kc) {                                                                        \
+        pack_rows(KIND, dst, ldd, width, src, ld, n, kc);                                                             \
+    }
+PACK_DEFINE(f32, WORD_F32)
+PACK_DEFINE(bf16, WORD_BF16)
+PACK_DEFINE(f16, WORD_F16)
+#if SIMD == 512
+static void pack_cols_pair(void *dst, int64_t ldd, int width, const void *src, int64_t ld, int64_t n, int64_t kc) {
+    pack_cols(WORD_PAIR, dst, ldd, width, src, ld, n, kc);
+}
+static void pack_rows_pair(void *dst, int64_t ldd, int width, const void *src, int64_t ld, int64_t n, int64_t kc) {
+    pack_pair_rows(dst, ldd, width, src, ld, n, kc);
+}
+#endif
+#undef PACK_DEFINE
+
+static void pack_cols_f64(void *dst_, int64_t ldd, int width, const void *src_, int64_t ld, int64_t n, int64_t kc) {
+    double *dst = dst_;
+    const double *src = src_;
+    for (int64_t k = 0; k < kc; k++)
+        for (int i = 0; i < width; i++)
+            dst[k * ldd + i] = i < n ? src[i * ld + k] : 0;
+}
+static void pack_rows_f64(void *dst_, int64_t ldd, int width, const void *src_, int64_t ld, int64_t n, int64_t kc) {
+    double *dst = dst_;
+    const double *src = src_;
+    for (int64_t k = 0; k < kc; k++)
+        for (int i = 0; i < width; i++)
+            dst[k * ldd + i] = i < n ? src[k * ld + i] : 0;
+}
+
+static void widen(tt_dtype type, float *dst, const void *src, int64_t n) {
+    if (type == TT_F32) {
+        memcpy(dst, src, (size_t)n * 4);
+        return;
+    }
+    for (int64_t i = 0; i < n; i += SIMD_VL)
+        v_store_n(dst + i, type == TT_BF16 ? v_get_n(TT_BF16, src, i, n - i) : v_get_n(TT_F16, src, i, n - i), n - i);
+}
+
+static void narrow(tt_dtype type, void *dst, const float *src, int64_t n) {
+    if (type == TT_F32) {
+        memcpy(dst, src, (size_t)n * 4);
+        return;
+    }
+    for (int64_t i = 0; i < n; i += SIMD_VL) {
+        vf v = v_load_n(src + i, n - i);
+        if (type == TT_BF16)
+            v_put_n(TT_BF16, dst, i, v, n - i);
+        else
+            v_put_n(TT_F16, dst, i, v, n - i);
+    }
+}

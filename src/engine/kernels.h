@@ -1,0 +1,71 @@
+/* kernels.h - the table of innermost loops, one per instruction set.
+ *
+ * kernels_*.c fill it from the same templates (kernel_*.h); the drivers (fast_gemm, fast_conv, fast_attention,
+ * fast_norm) split work into tasks and call through it. Kernels are serial, allocate nothing and know no graph. */
+#ifndef ENG_KERNELS_H
+#define ENG_KERNELS_H
+#include "base/dtype.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- products ----
+ * A panel is a run of words, `width` per step of k: word [k][i]. A word is one f32 or f64, or two bf16 of
+ * neighbouring k for vdpbf16ps (zero-filled if k is odd). Panels of A are as wide as the tile has rows, panels
+ * of B always `nr`. Tiles write f32 (f64) rows of C; n columns, at most nr, are written. */
+enum { ENG_MAX_MR = 14, ENG_MAX_NR = 32 };
+
+typedef void (*eng_tile_fn)(int64_t words, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
+                            int64_t n);
+/* A read where it lies, strides in bytes; B rows of words, ldb words apart, columns beyond n not read. */
+typedef void (*eng_direct_fn)(int64_t words, const void *a, int64_t row_bytes, int64_t word_bytes, const void *b,
+                              int64_t ldb, void *c, int64_t ldc, bool accumulate, int64_t n);
+/* dot products: C[rows, n] = A[rows, k] B[n, k], k contiguous in both; strides in elements */
+typedef void (*eng_dots_fn)(int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb, float *c, int64_t ldc,
+                            int64_t n);
+enum { ENG_DOT_ROWS = 8, ENG_STREAM_ROWS = 4 };
+
+/* How one element type is multiplied. */
+typedef struct eng_flavor {
+    int mr, nr;        /* rows and columns of a full tile */
+    int per_word;      /* steps of k in a word */
+    int word_bytes;
+    int element_bytes; /* of A and B in memory */
+    tt_dtype sum;      /* F32 or F64: what tiles write */
+    eng_tile_fn tile[ENG_MAX_MR + 1];      /* by rows; [0] unused */
+    eng_direct_fn direct[2][ENG_MAX_MR + 1]; /* [n > nr / 2]; NULL: none. For one-word-one-element types A must
+                                                 be of the word's type; pairs need even k */
+    /* src[i * ld + k] (elements) -> word [k / per_word][i], i < n; columns up to width zero; ldd words a step */
+    void (*pack_cols)(void *dst, int64_t ldd, int width, const void *src, int64_t ld, int64_t n, int64_t kc);
+    /* src[k * ld + i] likewise */
+    void (*pack_rows)(void *dst, int64_t ldd, int width, const void *src, int64_t ld, int64_t n, int64_t kc);
+    int dot_rows;                        /* most rows dots takes; 0: no dots */
+    eng_dots_fn dots[ENG_DOT_ROWS + 1];  /* A f32 unless pairs */
+    bool dots_raw;                       /* dots reads A in the element type */
+    /* y[rows, n] (f32, ldy) += x[rows, k] (f32, ldx) B[k, n] (elements), rows <= ENG_STREAM_ROWS */
+    void (*stream)(int rows, int64_t n, int64_t k, const float *x, int64_t ldx, const void *b, int64_t ldb, float *y,
+                   int64_t ldy);
+} eng_flavor;
+
+typedef struct eng_kernels {
+    eng_flavor f32, bf16, f16, f64;
+    /* widens n elements of type to f32; strided by `stride` elements */
+    void (*widen)(tt_dtype type, float *dst, const void *src, int64_t n);
+    void (*narrow)(tt_dtype type, void *dst, const float *src, int64_t n); /* f32 -> type, also F32 (a copy) */
+} eng_kernels;
+
+extern const eng_kernels eng_kernels_portable;
+#if defined(__x86_64__)
+extern const eng_kernels eng_kernels_avx2, eng_kernels_avx512, eng_kernels_avx512_bf16;
+#endif
+/* The best table for this processor (isa.h). */
+const eng_kernels *eng_kernels_get(void);
+const eng_flavor *eng_flavor_of(tt_dtype); /* NULL: not a type of products */
+
+#ifdef __cplusplus
+}
+#endif
+#endif
