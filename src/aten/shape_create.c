@@ -1,0 +1,150 @@
+/* shape_create.c - tensors out of nothing: arange linspace logspace eye full tril_indices.
+ *
+ * All arguments shape the result, so all of them belong to the signature. */
+#include "aten/elem.h"
+#include <math.h>
+
+static bool whole(double v) { return floor(v) == v && fabs(v) < 9007199254740992.0; }
+
+/* start + step * i. Integers are exact; the rest is computed in f64 and rounded once, as on CPU. */
+static hlo_ref ramp(tt_lower *L, tt_dtype dtype, double start, double step, int64_t n) {
+    hlo_graph *g = L->g;
+    hlo_type out = hlo_type_make(dtype, 1, &n);
+    double last = start + step * (double)n;
+    bool exact = whole(start) && whole(step);
+    double limit = dtype == TT_F32 ? 16777216.0 : dtype == TT_BF16 ? 256.0 : dtype == TT_F16 ? 2048.0 : 9007199254740992.0;
+    if (start == 0 && step == 1 && (double)n <= limit && !tt_is_complex(dtype))
+        return hlo_iota(g, &out, 0);
+    bool small = exact && fabs(start) < 2147483647.0 && fabs(last) < 2147483647.0 && fabs(step) < 2147483647.0;
+    tt_dtype in = !exact ? TT_F64 : small && dtype != TT_I64 ? TT_I32 : TT_I64;
+    hlo_type t = hlo_type_make(in, 1, &n);
+    hlo_ref r = hlo_iota(g, &t, 0);
+    if (step != 1)
+        r = hlo_mul(g, r, exact ? hlo_splat_int(g, &t, (int64_t)step) : hlo_splat(g, &t, step));
+    if (start != 0)
+        r = hlo_add(g, r, exact ? hlo_splat_int(g, &t, (int64_t)start) : hlo_splat(g, &t, start));
+    return hlo_convert(g, r, dtype);
+}
+
+static bool integral(tt_lower *L, int arg) {
+    return !lower_has(L, arg) || lower_scalar_class(L, arg) == TT_CLASS_SINT || lower_scalar_class(L, arg) == TT_CLASS_PRED;
+}
+
+static tt_status arange_size(double start, double end, double step, double extra, int64_t *out) {
+    TT_CHECK(step != 0, INVALID_ARGUMENT, "step must be nonzero");
+    TT_CHECK(isfinite(start) && isfinite(end), INVALID_ARGUMENT, "unsupported range: %g -> %g", start, end);
+    TT_CHECK((step > 0 && end >= start) || (step < 0 && end <= start), INVALID_ARGUMENT,
+             "upper bound and lower bound inconsistent with step sign");
+    double n = extra ? floor((end - start) / step) + extra : ceil((end - start) / step);
+    TT_CHECK(n >= 0 && n < 9.2e18, INVALID_ARGUMENT, "invalid size, possible overflow?");
+    *out = (int64_t)n;
+    return TT_OK;
+}
+
+/* arange(end, ...), arange.start(start, end, ...), arange.start_step(start, end, step, ...): param is the number of
+ * Scalars, and the index of the dtype argument */
+LOWER_FN(lower_create_arange) {
+    int n = L->row->param;
+    double start = n > 1 ? lower_double(L, 0, 0) : 0, end = lower_double(L, n > 1 ? 1 : 0, 0);
+    double step = n > 2 ? lower_double(L, 2, 1) : 1;
+    bool ints = true;
+    for (int i = 0; i < n; i++)
+        ints = ints && integral(L, i);
+    if (fabs(start) >= 9007199254740992.0 || fabs(end) >= 9007199254740992.0)
+        LOWER_UNSUPPORTED(L, "bounds beyond 2^53");
+    tt_dtype dtype = lower_dtype(L, n, ints ? TT_I64 : lower_default_float());
+    if (dtype == TT_PRED || tt_is_complex(dtype) || (tt_is_int(dtype) && !ints))
+        LOWER_UNSUPPORTED(L, "this element type");
+    int64_t size;
+    TT_TRY(arange_size(start, end, step, 0, &size));
+    lower_out(L, ramp(L, dtype, start, step, size));
+    return hlo_graph_take_error(L->g);
+}
+
+/* range(start, end, ...), range.step(start, end, step, ...): the end belongs to it */
+LOWER_FN(lower_create_range) {
+    int n = L->row->param;
+    double start = lower_double(L, 0, 0), end = lower_double(L, 1, 0), step = n > 2 ? lower_double(L, 2, 1) : 1;
+    tt_dtype dtype = lower_dtype(L, n, lower_default_float());
+    if (dtype == TT_PRED || tt_is_complex(dtype) || tt_is_int(dtype))
+        LOWER_UNSUPPORTED(L, "this element type");
+    int64_t size;
+    TT_TRY(arange_size(start, end, step, 1, &size));
+    lower_out(L, ramp(L, dtype, start, step, size));
+    return hlo_graph_take_error(L->g);
+}
+
+/* The first half counts from the start, the second from the end: both ends are exact. */
+static hlo_ref line(tt_lower *L, tt_dtype dtype, double start, double end, int64_t steps) {
+    hlo_graph *g = L->g;
+    hlo_type t = hlo_type_make(dtype, 1, &steps), i = hlo_type_make(TT_I32, 1, &steps);
+    if (steps == 1)
+        return hlo_splat(g, &t, start);
+    hlo_ref at = hlo_iota(g, &i, 0), back = hlo_sub(g, hlo_splat_int(g, &i, steps - 1), at);
+    double step = dtype == TT_F32 ? (double)(((float)end - (float)start) / (float)(steps - 1)) : (end - start) / (double)(steps - 1);
+    hlo_ref s = hlo_splat(g, &t, step);
+    hlo_ref low = hlo_add(g, hlo_splat(g, &t, start), hlo_mul(g, s, hlo_convert(g, at, dtype)));
+    hlo_ref high = hlo_sub(g, hlo_splat(g, &t, end), hlo_mul(g, s, hlo_convert(g, back, dtype)));
+    return hlo_select(g, hlo_compare(g, "LT", at, hlo_splat_int(g, &i, steps / 2)), low, high);
+}
+
+/* linspace(start, end, steps, ...); logspace(start, end, steps, base, ...) (param 1) */
+LOWER_FN(lower_create_linspace) {
+    bool log = L->row->param;
+    int64_t steps = lower_int(L, 2, 100);
+    TT_CHECK(steps >= 0, INVALID_ARGUMENT, "number of steps must be non-negative");
+    if (steps > INT32_MAX || lower_scalar_class(L, 0) == TT_CLASS_COMPLEX || lower_scalar_class(L, 1) == TT_CLASS_COMPLEX)
+        LOWER_UNSUPPORTED(L, "these arguments");
+    double start = lower_double(L, 0, 0), end = lower_double(L, 1, 0), base = log ? lower_double(L, 3, 10) : 0;
+    tt_dtype dtype = lower_dtype(L, log ? 4 : 3, lower_default_float());
+    if (dtype == TT_PRED || tt_is_complex(dtype) || (log && tt_is_int(dtype)))
+        LOWER_UNSUPPORTED(L, "this element type");
+    tt_dtype in = tt_is_int(dtype) ? TT_F64 : lower_accumulate_dtype(dtype);
+    if (tt_is_int(dtype)) {
+        start = trunc(start);
+        end = trunc(end);
+    }
+    hlo_ref r = line(L, in, start, end, steps);
+    if (log && r != HLO_NONE)
+        r = hlo_binary(L->g, HLO_POWER, hlo_splat_like(L->g, r, base), r);
+    lower_out(L, hlo_convert(L->g, r, dtype));
+    return hlo_graph_take_error(L->g);
+}
+
+/* eye(n, ...), eye.m(n, m, ...): param is the number of sizes */
+LOWER_FN(lower_create_eye) {
+    int k = L->row->param;
+    int64_t n = lower_int(L, 0, 0), m = k > 1 ? lower_int(L, 1, n) : n;
+    TT_CHECK(n >= 0, INVALID_ARGUMENT, "n must be greater or equal to 0, got %lld", (long long)n);
+    TT_CHECK(m >= 0, INVALID_ARGUMENT, "m must be greater or equal to 0, got %lld", (long long)m);
+    tt_dtype dtype = lower_dtype(L, k, lower_default_float());
+    hlo_type t = hlo_type_make(TT_I32, 2, (const int64_t[]){n, m});
+    hlo_ref on = hlo_compare(L->g, "EQ", hlo_iota(L->g, &t, 0), hlo_iota(L->g, &t, 1));
+    lower_out(L, hlo_convert(L->g, on, dtype));
+    return hlo_graph_take_error(L->g);
+}
+
+/* tril_indices(row, col, offset, dtype...), triu_indices (param 1): a constant, so only while small */
+LOWER_FN(lower_create_tri_indices) {
+    int64_t rows = lower_int(L, 0, 0), columns = lower_int(L, 1, 0), offset = lower_int(L, 2, 0), n = 0;
+    bool upper = L->row->param;
+    TT_CHECK(rows >= 0, INVALID_ARGUMENT, "row must be non-negative, got%lld", (long long)rows);
+    TT_CHECK(columns >= 0, INVALID_ARGUMENT, "col must be non-negative, got%lld", (long long)columns);
+    tt_dtype dtype = lower_dtype(L, 3, TT_I64);
+    if (rows > 512 || columns > 512 || (dtype != TT_I64 && dtype != TT_I32))
+        LOWER_UNSUPPORTED(L, "more than 512 rows or columns");
+    int64_t cells = rows * columns;
+    int64_t *at = TT_NEW_N(L->arena, int64_t, 2 * cells + 1);
+    for (int64_t i = 0; i < cells; i++) {
+        int64_t r = i / columns, c = i % columns;
+        if (upper ? c - r >= offset : c - r <= offset) {
+            at[n] = r;
+            at[cells + n++] = c;
+        }
+    }
+    for (int64_t i = 0; i < n; i++)
+        at[n + i] = at[cells + i];
+    hlo_type t = hlo_type_make(TT_I64, 2, (const int64_t[]){2, n});
+    lower_out(L, hlo_convert(L->g, hlo_constant(L->g, &t, at), dtype));
+    return hlo_graph_take_error(L->g);
+}
