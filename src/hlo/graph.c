@@ -392,6 +392,14 @@ hlo_func *hlo_func_create(hlo_graph *g, const char *name, bool is_public) {
     return f;
 }
 
+void hlo_func_set_params(hlo_graph *g, hlo_func *f) {
+    size_t n = (size_t)f->body->n_params;
+    f->alias = TT_NEW_N(g->arena, int, 2 * n + 1);
+    f->donated = TT_NEW_N(g->arena, bool, 2 * n + 1);
+    for (size_t i = 0; i < n; i++)
+        f->alias[i] = -1;
+}
+
 hlo_func *hlo_func_find(const hlo_graph *g, const char *name) {
     for (int i = 0; i < g->n_funcs; i++)
         if (!strcmp(g->funcs[i]->name, name))

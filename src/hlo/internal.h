@@ -17,6 +17,9 @@ hlo_ref hlo_append_param(hlo_graph *g, hlo_block *block, const hlo_type *type);
 void hlo_block_push(hlo_graph *g, hlo_block *block, hlo_ref node);
 void hlo_block_set_results(hlo_graph *g, hlo_block *block, int n, const hlo_ref *values);
 hlo_block *hlo_block_create(hlo_graph *g);
+/* alias and donated for a body that was made without hlo_param. */
+void hlo_func_set_params(hlo_graph *g, hlo_func *f);
+tt_hash hlo_func_hash(const hlo_graph *g, const hlo_func *f);
 hlo_func *hlo_func_create(hlo_graph *g, const char *name, bool is_public);
 const hlo_type *hlo_type_keep(hlo_graph *g, const hlo_type *type);
 
