@@ -279,9 +279,11 @@ REF_KERNEL(reverse) {
     ref_strides(&in->type, from);
     ref_strides(&out->type, to);
     const char *s = in->data;
+    if (ref_count(in) == 0)
+        return TT_OK;
     for (int i = 0; i < dims.n; i++) {
         int64_t d = dims.v[i];
-        TT_CHECK(d >= 0 && d < in->type.rank && from[d] > 0, INVALID_ARGUMENT, "reverse of dimension %lld", (long long)d);
+        TT_CHECK(d >= 0 && d < in->type.rank && from[d] >= 0, INVALID_ARGUMENT, "reverse of dimension %lld", (long long)d);
         s += (in->type.dims[d] - 1) * from[d];
         from[d] = -from[d];
     }
