@@ -1,0 +1,541 @@
+// boxed.cpp - the one kernel: an instance per row of tables/aten.def and form (functional, in-place, out=).
+// Flattens PyTorch's argument stack into tt_args on this C++ stack, calls run/, wraps the results. What a row's schema says
+// (how many arguments, which are written) is computed once, at registration. Must not know what an op means.
+#include "bridge/tensor.h"
+#include <ATen/MemoryOverlap.h>
+#include <ATen/ops/nonzero.h>
+#include <ATen/ops/unbind.h>
+
+namespace tpu {
+
+// ---------------------------------------------------------------- the frame of a call
+// All that the flattened arguments point to. No heap for common calls: creating one must cost nothing.
+struct Frame {
+    static constexpr int kTensors = 16, kWords = 128;
+    tt_tensor tensors[kTensors];
+    int64_t words[kWords];
+    int n_tensors = 0, n_words = 0;
+    std::vector<std::unique_ptr<char[]>> heap;
+    int device = -1; // of the first tpu tensor
+
+    void *raw(size_t bytes) {
+        heap.emplace_back(new char[bytes ? bytes : 1]);
+        return heap.back().get();
+    }
+    tt_tensor *take_tensors(size_t n) {
+        if (n + static_cast<size_t>(n_tensors) <= kTensors) {
+            auto *first = tensors + n_tensors;
+            n_tensors += static_cast<int>(n);
+            return first;
+        }
+        return static_cast<tt_tensor *>(raw(n * sizeof(tt_tensor)));
+    }
+    template <class T> T *take(size_t n) {
+        const size_t need = (n * sizeof(T) + 7) / 8;
+        if (need + static_cast<size_t>(n_words) <= kWords) {
+            auto *first = words + n_words;
+            n_words += static_cast<int>(need);
+            return reinterpret_cast<T *>(first);
+        }
+        return static_cast<T *>(raw(n * sizeof(T)));
+    }
+    void put(const c10::TensorImpl *impl, tt_tensor *out) {
+        fill_tensor(impl, out);
+        if (out->storage) {
+            const int own = tt_storage_device(out->storage);
+            if (C10_UNLIKELY(own != device)) {
+                TORCH_CHECK(device < 0, "Expected all tensors to be on the same device, but found at least two devices, tpu:",
+                            device, " and tpu:", own, "!");
+                device = own;
+            }
+        }
+    }
+};
+
+static void flatten(const IValue &value, tt_arg &out, Frame &frame);
+
+static void flatten_tensors(c10::ArrayRef<IValue> list, tt_arg &out, Frame &frame) {
+    auto *tensors = frame.take_tensors(list.size());
+    auto **pointers = frame.take<tt_tensor *>(list.size());
+    for (size_t i = 0; i < list.size(); i++) {
+        const auto *impl = list[i].isNone() ? nullptr : list[i].unsafeToTensorImpl();
+        if (!impl || impl == c10::UndefinedTensorImpl::singleton()) {
+            pointers[i] = nullptr;
+        } else {
+            frame.put(impl, &tensors[i]);
+            pointers[i] = &tensors[i];
+        }
+    }
+    out.tag = TT_ARG_TENSORS;
+    out.u.tensors = pointers;
+}
+
+static void flatten_list(c10::ArrayRef<IValue> list, tt_arg &out, Frame &frame) {
+    out.n = static_cast<int>(list.size());
+    const auto &first = list[0];
+    bool tensors = false, same = true;
+    for (const auto &item : list) {
+        tensors |= item.isTensor() || item.isNone();
+        same &= item.isInt() == first.isInt() && item.isDouble() == first.isDouble() && item.isBool() == first.isBool();
+    }
+    if (tensors) {
+        flatten_tensors(list, out, frame);
+    } else if (same && first.isInt()) {
+        auto *ints = frame.take<int64_t>(list.size());
+        for (size_t i = 0; i < list.size(); i++)
+            ints[i] = list[i].toInt();
+        out.tag = TT_ARG_INTS;
+        out.u.ints = ints;
+    } else if (first.isSymInt()) {
+        auto *ints = frame.take<int64_t>(list.size());
+        for (size_t i = 0; i < list.size(); i++)
+            ints[i] = list[i].isInt() ? list[i].toInt() : list[i].toSymInt().guard_int(__FILE__, __LINE__);
+        out.tag = TT_ARG_INTS;
+        out.u.ints = ints;
+    } else if (same && first.isDouble()) {
+        auto *doubles = frame.take<double>(list.size());
+        for (size_t i = 0; i < list.size(); i++)
+            doubles[i] = list[i].toDouble();
+        out.tag = TT_ARG_DOUBLES;
+        out.u.doubles = doubles;
+    } else if (same && first.isBool()) {
+        auto *bools = frame.take<bool>(list.size());
+        for (size_t i = 0; i < list.size(); i++)
+            bools[i] = list[i].toBool();
+        out.tag = TT_ARG_BOOLS;
+        out.u.bools = bools;
+    } else {
+        auto *scalars = frame.take<tt_arg>(list.size());
+        for (size_t i = 0; i < list.size(); i++)
+            flatten(list[i], scalars[i], frame);
+        out.tag = TT_ARG_SCALARS;
+        out.u.scalars = scalars;
+    }
+}
+
+static void flatten(const IValue &value, tt_arg &out, Frame &frame) {
+    out.n = 0;
+    if (value.isTensor()) {
+        const auto *impl = value.unsafeToTensorImpl();
+        if (impl == c10::UndefinedTensorImpl::singleton()) {
+            out.tag = TT_ARG_NONE;
+            return;
+        }
+        auto *tensor = frame.take_tensors(1);
+        frame.put(impl, tensor);
+        out.tag = TT_ARG_TENSOR;
+        out.u.tensor = tensor;
+    } else if (value.isNone()) {
+        out.tag = TT_ARG_NONE;
+    } else if (value.isInt()) {
+        out.tag = TT_ARG_INT;
+        out.u.i = value.toInt();
+    } else if (value.isDouble()) {
+        out.tag = TT_ARG_DOUBLE;
+        out.u.d = value.toDouble();
+    } else if (value.isBool()) {
+        out.tag = TT_ARG_BOOL;
+        out.u.i = value.toBool();
+    } else if (value.isList()) {
+        const auto list = value.toListRef();
+        if (list.empty()) { // the schema's element type is kept by the list
+            out.tag = value.isTensorList() || value.isOptionalTensorList() ? TT_ARG_TENSORS
+                      : value.isDoubleList()                               ? TT_ARG_DOUBLES
+                      : value.isBoolList()                                 ? TT_ARG_BOOLS
+                                                                           : TT_ARG_INTS;
+            out.u.ints = nullptr;
+            return;
+        }
+        flatten_list(list, out, frame);
+    } else if (value.isComplexDouble()) {
+        const auto number = value.toComplexDouble();
+        out.tag = TT_ARG_COMPLEX;
+        out.u.c[0] = number.real();
+        out.u.c[1] = number.imag();
+    } else if (value.isString()) {
+        const auto &text = value.toStringRef();
+        out.tag = TT_ARG_STRING;
+        out.u.s = text.c_str();
+        out.n = static_cast<int>(text.size());
+    } else if (value.isSymInt()) {
+        out.tag = TT_ARG_INT;
+        out.u.i = value.toSymInt().guard_int(__FILE__, __LINE__);
+    } else if (value.isSymFloat()) {
+        out.tag = TT_ARG_DOUBLE;
+        out.u.d = value.toSymFloat().guard_float(__FILE__, __LINE__);
+    } else if (value.isSymBool()) {
+        out.tag = TT_ARG_BOOL;
+        out.u.i = value.toSymBool().guard_bool(__FILE__, __LINE__);
+    } else if (value.isDevice()) {
+        out.tag = TT_ARG_DEVICE;
+        out.u.i = value.toDevice().index();
+    } else if (value.isGenerator()) {
+        const auto generator = value.toGenerator();
+        TORCH_CHECK(generator.device().type() == kTPU, "Expected a 'tpu' device type for generator but found '",
+                    generator.device().type(), "'");
+        out.tag = TT_ARG_GENERATOR;
+        out.u.generator.handle = generator.unsafeGetGeneratorImpl();
+        out.u.generator.seed = out.u.generator.offset = 0;
+    } else {
+        TORCH_CHECK(false, "tpu: cannot pass an argument of type ", value.tagKind());
+    }
+}
+
+// ---------------------------------------------------------------- index lists
+bool prepare_indices(IValue &list, Device device, c10::IntArrayRef sizes) {
+    bool change = false;
+    for (const auto &item : list.toListRef())
+        if (item.isTensor() && item.toTensor().defined()) {
+            const auto &tensor = item.toTensor();
+            change |= tensor.scalar_type() == at::kBool || tensor.scalar_type() == at::kByte || tensor.device() != device;
+        }
+    if (!change)
+        return false;
+    c10::List<std::optional<Tensor>> prepared;
+    int64_t dim = 0;
+    for (const auto &item : list.toListRef()) {
+        if (!item.isTensor() || !item.toTensor().defined()) {
+            prepared.push_back(std::nullopt);
+            dim++;
+            continue;
+        }
+        Tensor tensor = item.toTensor();
+        const bool mask = tensor.scalar_type() == at::kBool || tensor.scalar_type() == at::kByte;
+        if (!mask) {
+            TORCH_CHECK(tensor.device() == device || tensor.is_cpu(),
+                        "indices should be either on cpu or on the same device as the indexed tensor (", device, ")");
+            prepared.push_back(tensor.device() == device ? tensor : to_device(tensor, device));
+            dim++;
+            continue;
+        }
+        for (int64_t i = 0; i < tensor.dim(); i++)
+            TORCH_CHECK_INDEX(dim + i < static_cast<int64_t>(sizes.size()) && tensor.size(i) == sizes[static_cast<size_t>(dim + i)],
+                              "The shape of the mask ", tensor.sizes(), " at index ", i,
+                              " does not match the shape of the indexed tensor ", sizes, " at index ", dim + i);
+        dim += tensor.dim();
+        for (const auto &one : at::nonzero(tensor).unbind(1))
+            prepared.push_back(one.device() == device ? one : to_device(one, device));
+    }
+    list = std::move(prepared);
+    return true;
+}
+
+// ---------------------------------------------------------------- the kernel
+enum Form { FUNCTIONAL, IN_PLACE, OUT };
+
+struct Boxed final : c10::OperatorKernel {
+    const tt_row *row;
+    const Form form;
+    const char *name;
+    int n_args, n_core;               // n_core: without the out= arguments
+    int n_returns;
+    int index_list = -1, self = 0;    // a Tensor?[] argument
+    std::vector<int> written;         // arguments that the op writes, in schema order
+    std::vector<int> returned;        // per return: the argument it is, or -1
+    bool list_returned = false;       // functional form returning Tensor[]
+
+    Boxed(const tt_row *row_, Form form_, const char *name_, const c10::FunctionSchema &schema)
+        : row(row_), form(form_), name(name_) {
+        const auto &arguments = schema.arguments();
+        n_args = static_cast<int>(arguments.size());
+        n_core = n_args;
+        n_returns = static_cast<int>(schema.returns().size());
+        for (int i = 0; i < n_args; i++) {
+            const auto &argument = arguments[static_cast<size_t>(i)];
+            if (argument.alias_info() && argument.alias_info()->isWrite())
+                written.push_back(i);
+            if (argument.type()->str() == "Tensor?[]")
+                index_list = i;
+        }
+        if (form == OUT)
+            n_core = n_args - static_cast<int>(written.size());
+        if (row->flags & TT_ROW_STATS && form != IN_PLACE)
+            for (const int stat : {3, 4})
+                if (std::find(written.begin(), written.end(), stat) == written.end())
+                    written.insert(written.begin() + (stat - 3), stat);
+        for (const auto &result : schema.returns()) {
+            int same = -1;
+            if (result.alias_info() && result.alias_info()->isWrite())
+                for (const int argument : written)
+                    if (arguments[static_cast<size_t>(argument)].alias_info() &&
+                        arguments[static_cast<size_t>(argument)].alias_info()->beforeSets() == result.alias_info()->beforeSets())
+                        same = argument;
+            returned.push_back(same);
+        }
+    }
+
+    void operator()(const c10::OperatorHandle &, DispatchKeySet, Stack *);
+
+private:
+    int make_targets(const IValue *args, const tt_arg *flat, Frame &, tt_tensor **&out) const;
+    void push_results(Stack *, const tt_result *, int n) const;
+    void assign_outs(const IValue *args, const tt_result *, int n) const;
+    void fail(const c10::OperatorHandle &, Stack *, tt_status) const;
+};
+
+// Writing through a tensor whose elements share memory, or that partly overlaps an input, has no defined result.
+static void check_target(const IValue &written, const IValue *args, int n) {
+    const auto *target = written.unsafeToTensorImpl();
+    if (C10_UNLIKELY(!target->is_non_overlapping_and_dense()))
+        at::assert_no_internal_overlap(written.toTensor());
+    for (int i = 0; i < n; i++) {
+        if (!args[i].isTensor())
+            continue;
+        const auto *input = args[i].unsafeToTensorImpl();
+        if (input != target && input->has_storage() && input->unsafe_storage().unsafeGetStorageImpl() == target->unsafe_storage().unsafeGetStorageImpl())
+            at::assert_no_partial_overlap(written.toTensor(), args[i].toTensor());
+    }
+}
+
+// The tensors that the call's results overwrite, in the order of run.h. Out= tensors whose shape may differ are not among them.
+int Boxed::make_targets(const IValue *args, const tt_arg *flat, Frame &frame, tt_tensor **&out) const {
+    int n = 0;
+    if (row->flags & TT_ROW_STATS && form != IN_PLACE) {
+        out = frame.take<tt_tensor *>(static_cast<size_t>(n_returns) + 2);
+        for (int i = 0; i < n_returns; i++)
+            out[n++] = nullptr;
+        for (const int stat : {3, 4})
+            out[n++] = flat[stat].tag == TT_ARG_TENSOR ? flat[stat].u.tensor : nullptr;
+        return n;
+    }
+    if (form == IN_PLACE) {
+        size_t count = 0;
+        for (const int argument : written)
+            count += flat[argument].tag == TT_ARG_TENSORS ? static_cast<size_t>(flat[argument].n) : 1;
+        out = frame.take<tt_tensor *>(count);
+        for (const int argument : written) {
+            if (flat[argument].tag == TT_ARG_TENSORS) {
+                for (int i = 0; i < flat[argument].n; i++)
+                    out[n++] = flat[argument].u.tensors[i];
+            } else {
+                out[n++] = flat[argument].tag == TT_ARG_TENSOR ? flat[argument].u.tensor : nullptr;
+                if (out[n - 1])
+                    check_target(args[argument], args, n_core);
+            }
+        }
+        return n;
+    }
+    return 0;
+}
+
+static Tensor wrap(const tt_result &result) {
+    const c10::IntArrayRef sizes(result.dims, static_cast<size_t>(result.rank));
+    const c10::IntArrayRef strides(result.strides, static_cast<size_t>(result.rank));
+    return make_tensor(result.storage, static_cast<c10::ScalarType>(g_scalar_types[result.dtype]), sizes, strides);
+}
+
+void Boxed::push_results(Stack *stack, const tt_result *results, int n) const {
+    int at = row->flags & TT_ROW_MUTATES && form == IN_PLACE ? -1 : 0;
+    if (at < 0) { // the returns come after the new values of the written arguments
+        at = n - n_returns;
+        for (const int same : returned)
+            at += same >= 0;
+    }
+    std::vector<IValue> pushed;
+    pushed.reserve(static_cast<size_t>(n_returns));
+    const IValue *args = stack->data() + stack->size() - n_args;
+    for (int i = 0; i < n_returns; i++) {
+        if (returned[static_cast<size_t>(i)] >= 0) {
+            pushed.push_back(args[returned[static_cast<size_t>(i)]]);
+            continue;
+        }
+        TORCH_INTERNAL_ASSERT(at < n, name, ": the lowering gave ", n, " results, the schema says ", n_returns);
+        const auto &result = results[at++];
+        if (result.tag == tt_out::TT_OUT_TENSOR) {
+            pushed.emplace_back(wrap(result));
+        } else if (result.tag == tt_out::TT_OUT_INT) {
+            pushed.emplace_back(result.integer);
+        } else if (result.tag == tt_out::TT_OUT_TENSORS_BEGIN) {
+            c10::List<Tensor> list;
+            for (int64_t k = 0; k < result.integer; k++)
+                list.push_back(wrap(results[at++]));
+            pushed.emplace_back(std::move(list));
+        } else {
+            pushed.emplace_back(Tensor());
+        }
+    }
+    torch::jit::drop(*stack, static_cast<size_t>(n_args));
+    for (auto &value : pushed)
+        stack->push_back(std::move(value));
+}
+
+// out=: PyTorch's rules for dtype and shape, then the value moves into the tensor the user gave.
+void Boxed::assign_outs(const IValue *args, const tt_result *results, int n) const {
+    std::vector<Tensor> values;
+    for (int i = 0; i < n; i++)
+        values.push_back(results[i].tag == tt_out::TT_OUT_TENSOR ? wrap(results[i]) : Tensor());
+    for (size_t i = 0; i < values.size() && static_cast<int>(i) < n_args - n_core; i++) {
+        if (!values[i].defined())
+            continue;
+        const auto &out = args[n_core + static_cast<int>(i)].toTensor();
+        TORCH_CHECK(c10::canCast(values[i].scalar_type(), out.scalar_type()), "result type ", values[i].scalar_type(),
+                    " can't be cast to the desired output type ", out.scalar_type());
+        if (out.sizes() != values[i].sizes()) {
+            if (out.numel() != 0)
+                TORCH_WARN("An output with one or more elements was resized since it had shape ", out.sizes(),
+                           ", which does not match the required output shape ", values[i].sizes(),
+                           ". This behavior is deprecated, and in a future PyTorch release outputs will not be resized "
+                           "unless they have zero elements. You can explicitly reuse an out tensor t by resizing it, "
+                           "inplace, to zero elements with t.resize_(0).");
+            resize_to(out.unsafeGetTensorImpl(), values[i].sizes());
+        }
+        if (values[i].numel() == 0)
+            continue;
+        tt_tensor to, from;
+        fill_tensor(out, &to);
+        fill_tensor(values[i], &from);
+        check(tt_copy(&to, &from));
+    }
+}
+
+void Boxed::fail(const c10::OperatorHandle &op, Stack *stack, tt_status status) const {
+    switch (static_cast<int>(tt_status_code(status))) {
+    case TT_UNIMPLEMENTED: {
+        const std::string detail = tt_status_message(status);
+        tt_status_free(status);
+        run_on_cpu(op, stack, Reason::NoLowering, detail.c_str());
+        return;
+    }
+    case TT_INVALID_ARGUMENT:
+    case TT_OUT_OF_RANGE:
+    case TT_TYPE_ERROR:
+    case TT_VALUE_ERROR: {
+        std::unique_ptr<tt_error, void (*)(tt_error *)> keep(status, &tt_status_free);
+        raise_as_pytorch(op, *stack);
+        raise(keep.release());
+    }
+    default:
+        raise(status);
+    }
+}
+
+// torch.set_default_dtype decides what integer division and factories give.
+static void follow_default_dtype() {
+    static std::atomic<at::ScalarType> known{at::kFloat};
+    const auto now = c10::get_default_dtype_as_scalartype();
+    if (C10_UNLIKELY(now != known.load(std::memory_order_relaxed))) {
+        lower_set_default_float(dtype_of(now));
+        known = now;
+    }
+}
+
+void Boxed::operator()(const c10::OperatorHandle &op, DispatchKeySet, Stack *stack) {
+    ensure_started();
+    follow_default_dtype();
+    IValue *args = stack->data() + stack->size() - n_args;
+    if (C10_UNLIKELY(index_list >= 0)) {
+        const auto &indexed = args[0].toTensor();
+        if (indexed.device().type() == kTPU)
+            prepare_indices(args[index_list], indexed.device(), indexed.sizes());
+        args = stack->data() + stack->size() - n_args;
+    }
+    Frame frame;
+    constexpr int kArgs = 32;
+    tt_arg few[kArgs];
+    tt_arg *flat = n_core <= kArgs ? few : static_cast<tt_arg *>(frame.raw(sizeof(tt_arg) * static_cast<size_t>(n_core)));
+    for (int i = 0; i < n_core; i++)
+        flatten(args[i], flat[i], frame);
+
+    tt_call call;
+    call.row = row;
+    call.args = flat;
+    call.n_args = n_core;
+    call.op_name = name;
+    call.device = frame.device;
+    tt_tensor **targets = nullptr;
+    call.n_targets = make_targets(args, flat, frame, targets);
+    bool assign = false;
+    if (form == OUT) {
+        // Overwrites directly when the shapes already agree; a first try tells, since only the lowering knows the shape.
+        const int n_outs = n_args - n_core;
+        auto *outs = frame.take_tensors(static_cast<size_t>(n_outs));
+        targets = frame.take<tt_tensor *>(static_cast<size_t>(n_outs));
+        for (int i = 0; i < n_outs; i++) {
+            const auto *impl = args[n_core + i].unsafeToTensorImpl();
+            frame.put(impl, &outs[i]);
+            targets[i] = &outs[i];
+            assign |= impl->numel() == 0;
+            check_target(args[n_core + i], args, n_core);
+        }
+        call.n_targets = assign ? 0 : n_outs;
+        call.device = frame.device;
+    }
+    call.targets = targets;
+    if (C10_UNLIKELY(call.device < 0)) {
+        call.device = current_device();
+        for (int i = 0; i < n_core; i++)
+            if (args[i].isDevice())
+                call.device = resolve(args[i].toDevice()).index();
+    }
+
+    int n = 0;
+    const tt_result *results = nullptr;
+    tt_status status = tt_op_call(&call, &n, &results);
+    if (C10_UNLIKELY(status != nullptr) && form == OUT && !assign && tt_status_code(status) == TT_INVALID_ARGUMENT) {
+        call.n_targets = 0;
+        tt_status again = tt_op_call(&call, &n, &results);
+        if (!again) {
+            tt_status_free(status);
+            status = nullptr;
+            assign = true;
+        }
+        tt_status_free(again);
+    }
+    if (C10_UNLIKELY(status != nullptr)) {
+        fail(op, stack, status);
+        return;
+    }
+    if (assign)
+        assign_outs(args, results, n);
+    if (C10_LIKELY(form == FUNCTIONAL && n_returns == 1 && results[0].tag == tt_out::TT_OUT_TENSOR)) {
+        Tensor result = wrap(results[0]);
+        torch::jit::drop(*stack, static_cast<size_t>(n_args));
+        stack->emplace_back(std::move(result));
+    } else if (form == IN_PLACE && n_returns == 1 && returned[0] == 0) {
+        torch::jit::drop(*stack, static_cast<size_t>(n_args) - 1);
+    } else {
+        push_results(stack, results, n);
+    }
+}
+
+// ---------------------------------------------------------------- registration
+static std::vector<std::string> g_registered, g_unknown;
+const std::vector<std::string> &rows_registered() { return g_registered; }
+const std::vector<std::string> &rows_unknown() { return g_unknown; }
+
+// A kernel for an op that PyTorch composes from others would take its autograd formula away, so such rows serve only where the
+// op's own formula exists, complete with its backward.
+static bool composite_allowed(const char *name) {
+    int kind;
+    return !strcmp(name, "_fused_rms_norm") && tt_row_find("_fused_rms_norm_backward", &kind);
+}
+
+static void register_row(torch::Library &library, const tt_row *row, Form form, const char *name) {
+    if (!*name)
+        return;
+    const char *dot = strchr(name, '.');
+    const std::string base = "aten::" + (dot ? std::string(name, dot) : std::string(name));
+    const auto op = c10::Dispatcher::singleton().findSchema({base, dot ? dot + 1 : ""});
+    if (!op) { // another PyTorch version, or a typing error: tests look at the list
+        g_unknown.emplace_back(name);
+        return;
+    }
+    if (op->hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd) && !composite_allowed(name))
+        return;
+    if (form == OUT)
+        for (const auto &argument : op->schema().arguments())
+            if (argument.alias_info() && argument.alias_info()->isWrite() && argument.type()->str() != "Tensor")
+                return; // out=Tensor[]: PyTorch makes these from the functional form
+    library.impl(name, torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Boxed>(row, form, name, op->schema())));
+    g_registered.emplace_back(name);
+}
+
+void register_rows(torch::Library &library) {
+    for (int i = 0; i < tt_n_rows; i++) {
+        register_row(library, &tt_rows[i], FUNCTIONAL, tt_rows[i].name);
+        register_row(library, &tt_rows[i], IN_PLACE, tt_rows[i].inplace);
+        register_row(library, &tt_rows[i], OUT, tt_rows[i].out);
+    }
+}
+
+} // namespace tpu

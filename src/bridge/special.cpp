@@ -1,0 +1,311 @@
+// special.cpp - ops that are about PyTorch's tensor object and not about values: factories, copies between devices, views, resize,
+// set_; and ops whose result shape depends on values, which read back. Must not compute anything that a row could.
+#include "bridge/tensor.h"
+#include <ATen/EmptyTensor.h>
+#include <ATen/ExpandUtils.h>
+#include <ATen/MemoryOverlap.h>
+#include <ATen/native/Resize.h>
+#include <ATen/ops/_reshape_alias_native.h>
+#include <ATen/ops/all.h>
+#include <ATen/ops/as_strided_native.h>
+#include <ATen/ops/eq.h>
+#include <ATen/ops/nonzero.h>
+#include <ATen/ops/index_select.h>
+#include <ATen/ops/set_native.h>
+#include <ATen/ops/unfold_native.h>
+#include <ATen/ops/view_as_complex_native.h>
+#include <ATen/ops/view_as_real_native.h>
+#include <ATen/ops/view_native.h>
+
+namespace tpu {
+using c10::IntArrayRef;
+using OptionalType = std::optional<at::ScalarType>;
+
+// ---------------------------------------------------------------- factories
+static void check_options(std::optional<at::Layout> layout, std::optional<bool> pin) {
+    TORCH_CHECK_NOT_IMPLEMENTED(c10::layout_or_default(layout) == at::kStrided, "tpu has only strided tensors, not ",
+                                c10::layout_or_default(layout));
+    TORCH_CHECK(!pin.value_or(false), "Only dense CPU tensors can be pinned");
+}
+
+static Tensor empty(IntArrayRef size, OptionalType type, std::optional<at::Layout> layout, std::optional<Device> device,
+                    std::optional<bool> pin, std::optional<at::MemoryFormat> format) {
+    check_options(layout, pin);
+    const auto scalar_type = c10::dtype_or_default(type);
+    const auto on = resolve(device);
+    if (!format || *format == at::MemoryFormat::Contiguous)
+        return empty_on(on, size, scalar_type);
+    TORCH_CHECK(*format != at::MemoryFormat::Preserve, "empty does not support preserve_format");
+    const size_t rank = *format == at::MemoryFormat::ChannelsLast ? 4 : 5;
+    TORCH_CHECK(size.size() == rank, "required rank ", rank, " tensor to use ", *format, " format");
+    const auto strides = rank == 4 ? c10::get_channels_last_strides_2d(size) : c10::get_channels_last_strides_3d(size);
+    return empty_strided_on(on, size, strides, scalar_type);
+}
+
+static Tensor empty_strided(IntArrayRef size, IntArrayRef stride, OptionalType type, std::optional<at::Layout> layout,
+                            std::optional<Device> device, std::optional<bool> pin) {
+    check_options(layout, pin);
+    TORCH_CHECK(size.size() == stride.size(), "dimensionality of sizes (", size.size(),
+                ") must match dimensionality of strides (", stride.size(), ")");
+    return empty_strided_on(resolve(device), size, stride, c10::dtype_or_default(type));
+}
+
+// ---------------------------------------------------------------- copies
+static void read_raw(const Tensor &from, void *host) {
+    tt_tensor source;
+    fill_tensor(from, &source);
+    source.conj = source.neg = false;
+    check(tt_read(&source, host));
+}
+
+Tensor to_host(const Tensor &tensor) {
+    if (tensor.is_cpu())
+        return tensor;
+    Tensor host = at::detail::empty_cpu(tensor.sizes(), tensor.scalar_type());
+    if (tensor.numel() != 0)
+        read_raw(tensor, host.mutable_data_ptr());
+    if (tensor.is_conj())
+        host._set_conj(true);
+    if (tensor.is_neg())
+        host._set_neg(true);
+    return host;
+}
+
+// `from`: a CPU tensor of the target's shape; any dtype, any strides.
+static void write_host(const Tensor &from, const Tensor &to) {
+    const Tensor dense = from.to(to.scalar_type()).resolve_conj().resolve_neg().contiguous();
+    tt_tensor target;
+    fill_tensor(to, &target);
+    check(tt_write(&target, dense.const_data_ptr(), /*may_borrow=*/false));
+}
+
+Tensor to_device(const Tensor &tensor, Device device) {
+    Tensor made = empty_on(device, tensor.sizes(), tensor.scalar_type());
+    if (tensor.numel() == 0)
+        return made;
+    if (tensor.is_cpu()) {
+        write_host(tensor, made);
+    } else {
+        tt_tensor target, source;
+        fill_tensor(made, &target);
+        fill_tensor(tensor, &source);
+        check(tt_copy(&target, &source));
+    }
+    return made;
+}
+
+static void check_copy(const Tensor &from, const Tensor &to) {
+    if (from.sizes() != to.sizes()) {
+        const auto shape = at::infer_size_dimvector(to.sizes(), from.sizes());
+        TORCH_CHECK(to.sizes() == IntArrayRef(shape), "output with shape ", to.sizes(),
+                    " doesn't match the broadcast shape ", IntArrayRef(shape));
+    }
+    if (!to.unsafeGetTensorImpl()->is_non_overlapping_and_dense())
+        at::assert_no_internal_overlap(to);
+    if (from.device() == to.device() && from.storage().is_alias_of(to.storage()) && !from.is_same(to))
+        at::assert_no_partial_overlap(to, from);
+    TORCH_CHECK(from.is_cpu() || from.device().type() == kTPU, "cannot copy from ", from.device(), " to ", to.device());
+    TORCH_CHECK(to.is_cpu() || to.device().type() == kTPU, "cannot copy from ", from.device(), " to ", to.device());
+}
+
+static Tensor copy_from(const Tensor &from, const Tensor &to, bool non_blocking) {
+    ensure_started();
+    check_copy(from, to);
+    if (to.numel() == 0 || from.is_same(to))
+        return to;
+    if (C10_UNLIKELY(to.device().type() == kTPU && to.is_conj())) { // the memory holds the conjugate of what is read
+        copy_from(from.conj(), to.conj(), non_blocking);
+        return to;
+    }
+    if (C10_UNLIKELY(to.device().type() == kTPU && to.is_neg())) {
+        copy_from(from._neg_view(), to._neg_view(), non_blocking);
+        return to;
+    }
+    if (to.device().type() == kTPU && from.device().type() == kTPU) {
+        tt_tensor target, source;
+        fill_tensor(to, &target);
+        fill_tensor(from, &source);
+        check(tt_copy(&target, &source));
+    } else if (to.device().type() == kTPU) {
+        write_host(from.expand(to.sizes()), to);
+    } else if (to.is_contiguous() && to.scalar_type() == from.scalar_type() && to.sizes() == from.sizes() &&
+               to.is_conj() == from.is_conj() && to.is_neg() == from.is_neg()) {
+        read_raw(from, to.mutable_data_ptr());
+    } else {
+        to.copy_(to_host(from));
+    }
+    return to;
+}
+
+static Tensor copy_from_and_resize(const Tensor &from, const Tensor &to) {
+    if (to.sizes() != from.sizes())
+        to.resize_(from.sizes());
+    return copy_from(from, to, false);
+}
+
+void write_back(const Tensor &from, const Tensor &to) { copy_from_and_resize(from, to); }
+
+static at::Scalar local_scalar_dense(const Tensor &self) {
+    ensure_started();
+    alignas(16) char element[16];
+    const auto dtype = dtype_of(self.scalar_type());
+    read_raw(self, element);
+    const double sign = self.is_neg() ? -1 : 1;
+    if (tt_is_complex(dtype)) {
+        const double real = tt_element_get(dtype, element);
+        const double imaginary = tt_element_get(tt_dtype_real(dtype), element + tt_dtype_size(dtype) / 2);
+        return c10::complex<double>(sign * real, sign * (self.is_conj() ? -imaginary : imaginary));
+    }
+    if (tt_is_float(dtype))
+        return sign * tt_element_get(dtype, element);
+    if (dtype == TT_PRED)
+        return tt_element_get_int(dtype, element) != 0;
+    if (dtype == TT_U64)
+        return at::Scalar(static_cast<uint64_t>(tt_element_get_int(dtype, element)));
+    return static_cast<int64_t>(sign) * tt_element_get_int(dtype, element);
+}
+
+// ---------------------------------------------------------------- sizes and storages of existing tensors
+static void grow_storage(c10::TensorImpl *impl, int64_t bytes) {
+    auto *storage = impl->unsafe_storage().unsafeGetStorageImpl();
+    if (bytes <= static_cast<int64_t>(storage->nbytes()))
+        return;
+    TORCH_CHECK(storage->resizable(), "Trying to resize storage that is not resizable");
+    int64_t offset;
+    check(tt_storage_resize(storage_of(storage, &offset), bytes));
+    storage->set_nbytes(static_cast<size_t>(bytes));
+}
+
+void resize_to(c10::TensorImpl *impl, IntArrayRef sizes) {
+    for (const int64_t size : sizes)
+        TORCH_CHECK(size >= 0, "Trying to create tensor with negative dimension ", size, ": ", sizes);
+    impl->set_sizes_contiguous(sizes);
+    if (impl->numel() != 0)
+        grow_storage(impl, static_cast<int64_t>(at::detail::computeStorageNbytesContiguous(
+                               impl->sizes(), impl->itemsize(), static_cast<size_t>(impl->storage_offset()))));
+}
+
+static const Tensor &resize_(const Tensor &self, IntArrayRef sizes, std::optional<at::MemoryFormat> format) {
+    auto *impl = self.unsafeGetTensorImpl();
+    if (impl->sizes() != sizes)
+        resize_to(impl, sizes);
+    if (format) {
+        TORCH_CHECK(*format != at::MemoryFormat::Preserve, "Unsupported memory format", *format);
+        impl->empty_tensor_restride(*format);
+    }
+    return self;
+}
+
+static const Tensor &resize_output_(const Tensor &self, IntArrayRef sizes, Device device) {
+    TORCH_CHECK(self.device() == device, "out Tensor doesn't have the correct device set");
+    if (self.sizes() != sizes)
+        resize_to(self.unsafeGetTensorImpl(), sizes);
+    return self;
+}
+
+static Tensor &set_storage(Tensor &self, at::Storage storage, int64_t offset, IntArrayRef sizes, IntArrayRef strides) {
+    const bool contiguous = strides.data() == nullptr || (strides.empty() && !sizes.empty());
+    TORCH_CHECK(storage.device() == self.device(), "Attempted to set the storage of a tensor on device \"", self.device(),
+                "\" to a storage on different device \"", storage.device(),
+                "\".  This is no longer allowed; the devices must match.");
+    TORCH_CHECK(offset >= 0, "Tensor: invalid storage offset ", offset);
+    TORCH_CHECK(contiguous || sizes.size() == strides.size(), "unequal size length (", sizes.size(), ") and stride length (",
+                strides.size(), ")");
+    auto *impl = self.unsafeGetTensorImpl();
+    impl->set_storage_keep_dtype(std::move(storage));
+    impl->set_storage_offset(offset);
+    if (contiguous)
+        impl->set_sizes_contiguous(sizes);
+    else
+        impl->set_sizes_and_strides(sizes, strides);
+    if (impl->numel() != 0)
+        grow_storage(impl, static_cast<int64_t>(at::detail::computeStorageNbytes(
+                               impl->sizes(), impl->strides(), impl->itemsize(), static_cast<size_t>(offset))));
+    return self;
+}
+
+static Tensor &set_empty(Tensor &self) {
+    tt_storage *storage = tt_storage_create(self.device().index(), 0);
+    auto impl = c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), 0, make_data_ptr(storage),
+                                                      allocator(), true);
+    return set_storage(self, c10::Storage(std::move(impl)), 0, {0}, {});
+}
+
+static bool is_set_to(const Tensor &self, const Tensor &other) {
+    return self.storage().unsafeGetStorageImpl() == other.storage().unsafeGetStorageImpl() &&
+           self.storage_offset() == other.storage_offset() && self.sizes() == other.sizes() &&
+           self.strides() == other.strides();
+}
+
+// One queue a device, and a buffer lives until its last program ran: nothing to record.
+static void record_stream(Tensor &, c10::Stream) {}
+
+// Module.to("tpu") then swaps the data of Parameters and keeps the objects, as on CUDA.
+static bool same_shallow_type(const Tensor &self, const Tensor &from) {
+    const auto plain = [](const Tensor &tensor) {
+        const auto keys = tensor.key_set();
+        return tensor.layout() == at::kStrided && (tensor.is_cpu() || tensor.device().type() == kTPU) &&
+               !keys.has(DispatchKey::Python) && !keys.has(DispatchKey::Functionalize) && !tensor.is_quantized() &&
+               !tensor.is_nested();
+    };
+    return plain(self) && plain(from);
+}
+
+// ---------------------------------------------------------------- results that depend on values
+static bool equal(const Tensor &self, const Tensor &other) {
+    TORCH_CHECK(self.device() == other.device(), "Expected all tensors to be on the same device, but found at least two devices, ",
+                self.device(), " and ", other.device(), "!");
+    TORCH_CHECK(self.scalar_type() == other.scalar_type(), "Expected object of data type ", self.scalar_type(),
+                " but got data type ", other.scalar_type(), " for argument 'other' in call to equal");
+    if (self.sizes() != other.sizes())
+        return false;
+    return self.numel() == 0 || at::all(at::eq(self, other)).item<bool>();
+}
+
+static Tensor masked_select(const Tensor &self, const Tensor &mask) {
+    TORCH_CHECK(mask.scalar_type() == at::kBool, "masked_select: expected BoolTensor for mask");
+    TORCH_CHECK(self.device() == mask.device(), "Expected all tensors to be on the same device, but found at least two devices, ",
+                self.device(), " and ", mask.device(), "!");
+    const auto shape = at::infer_size_dimvector(self.sizes(), mask.sizes());
+    const Tensor where = at::nonzero(mask.expand(shape).reshape({-1})).squeeze(1);
+    return at::index_select(self.expand(shape).reshape({-1}), 0, where);
+}
+
+static void host_op(const c10::OperatorHandle &op, Stack *stack) {
+    ensure_started();
+    run_on_cpu(op, stack, Reason::HostOp, "");
+}
+
+void register_special(torch::Library &library) {
+    library.impl("empty.memory_format", TORCH_FN(empty));
+    library.impl("empty_strided", TORCH_FN(empty_strided));
+    library.impl("_copy_from", TORCH_FN(copy_from));
+    library.impl("_copy_from_and_resize", TORCH_FN(copy_from_and_resize));
+    library.impl("_local_scalar_dense", TORCH_FN(local_scalar_dense));
+    library.impl("as_strided", TORCH_FN(at::native::as_strided_tensorimpl));
+    library.impl("view", TORCH_FN(at::native::view));
+    library.impl("_reshape_alias", TORCH_FN(at::native::_reshape_alias));
+    library.impl("unfold", TORCH_FN(at::native::unfold));
+    library.impl("view_as_real", TORCH_FN(at::native::view_as_real));
+    library.impl("view_as_complex", TORCH_FN(at::native::view_as_complex));
+    library.impl("resize_", TORCH_FN(resize_));
+    library.impl("_resize_output_", TORCH_FN(resize_output_));
+    library.impl("set_", TORCH_FN(set_empty));
+    library.impl("set_.source_Tensor", TORCH_FN(at::native::set_tensor_));
+    library.impl("set_.source_Storage", TORCH_FN(at::native::set_));
+    library.impl("set_.source_Storage_storage_offset", TORCH_FN(set_storage));
+    library.impl("is_set_to", TORCH_FN(is_set_to));
+    library.impl("record_stream", TORCH_FN(record_stream));
+    library.impl("_has_compatible_shallow_copy_type", TORCH_FN(same_shallow_type));
+    library.impl("equal", TORCH_FN(equal));
+    library.impl("masked_select", TORCH_FN(masked_select));
+    for (const char *name : {"nonzero", "_unique2", "_unique", "unique_dim", "unique_consecutive", "unique_dim_consecutive",
+                             "repeat_interleave.Tensor", "bincount", "nonzero_static", "_assert_async", "_assert_async.msg",
+                             "_functional_assert_async.msg", "histogram.bins_tensor", "histogram.bin_ct"}) {
+        int kind;
+        if (!tt_row_find(name, &kind))
+            library.impl(name, torch::CppFunction::makeFromBoxedFunction<&host_op>());
+    }
+}
+
+} // namespace tpu

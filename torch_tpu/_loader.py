@@ -1,0 +1,104 @@
+"""Loads the core and the bridge of the running PyTorch, and makes device "tpu" known: the whole of what `import torch` gains.
+
+Must stay cheap: no torch._dynamo, no runtime start, nothing that imports more than torch itself has imported."""
+
+import ctypes
+import pathlib
+
+import torch
+
+_HERE = pathlib.Path(__file__).resolve().parent
+OLDEST, NEWEST = (2, 11), (2, 15)
+
+
+def library_dir():
+    """Where libtorch_tpu_core.so and pjrt_cpu.so lie: the installed package's lib/, or build/ of a checkout."""
+    for folder in (_HERE / "lib", _HERE.parent / "build"):
+        if (folder / "libtorch_tpu_core.so").is_file():
+            return folder
+    raise ImportError(f"torch_tpu's libraries are missing from {_HERE / 'lib'} (in a checkout: run `make dev`)")
+
+
+def torch_minor():
+    major, minor = torch.__version__.split(".")[:2]
+    return int(major), int(minor)
+
+
+def _find_bridge(folder):
+    version = torch_minor()
+    if version < OLDEST:
+        raise ImportError(f"PyTorch {torch.__version__} is older than the oldest that torch_tpu supports, {OLDEST[0]}.{OLDEST[1]}")
+    name = f"bridge-{version[0]}.{version[1]}.so"
+    if (folder / name).is_file():
+        return folder / name
+    from torch_tpu import _bridge_build  # only when this PyTorch is new to us
+
+    return _bridge_build.build(folder, name)
+
+
+def _load_libraries():
+    folder = library_dir()
+    ctypes.CDLL(str(folder / "libtorch_tpu_core.so"))  # the bridge asks for it by this name
+    bridge = ctypes.CDLL(str(_find_bridge(folder)))
+    bridge.torch_tpu_bridge_init.restype = ctypes.c_char_p
+    error = bridge.torch_tpu_bridge_init(str(folder).encode())
+    if error:
+        raise ImportError(f"the bridge to PyTorch could not register: {error.decode()}")
+
+
+def _print_without_device_ops():
+    # PyTorch formats a tensor with some fifteen ops and several read-backs; one copy to the host does.
+    from torch import _tensor_str
+
+    original = _tensor_str._tensor_str
+
+    def on_host(self, indent, **kwargs):
+        if self.device.type != "tpu" or type(self) not in (torch.Tensor, torch.nn.Parameter) or torch._C._functorch.is_functorch_wrapped_tensor(self):
+            return original(self, indent, **kwargs)
+        return original(self.detach().cpu(), indent, **kwargs)
+
+    _tensor_str._tensor_str = on_host
+
+
+def _accept_new_name_in_dlpack():
+    # Tensor.__dlpack_device__ compares with the literal "privateuse1".
+    original = torch.Tensor.__dlpack_device__
+
+    def device(self):
+        if self.device.type == "tpu":
+            from torch.utils.dlpack import DLDeviceType
+
+            return (DLDeviceType.kDLExtDev, self.device.index or 0)
+        return original(self)
+
+    torch.Tensor.__dlpack_device__ = device
+
+
+def _follow_matmul_precision():
+    original = torch.set_float32_matmul_precision
+
+    def set_float32_matmul_precision(precision):
+        original(precision)
+        from torch_tpu import _modes
+
+        _modes.follow_float32_matmul_precision(precision)
+
+    set_float32_matmul_precision.__doc__ = original.__doc__
+    torch.set_float32_matmul_precision = set_float32_matmul_precision
+
+
+def load():
+    _load_libraries()
+    torch.utils.rename_privateuse1_backend("tpu")
+    from torch_tpu import _backend, tpu
+
+    torch._register_device_module("tpu", tpu)
+    torch.utils.generate_methods_for_privateuse1_backend(for_tensor=True, for_module=True, for_storage=True)
+    torch.set_autocast_dtype("tpu", torch.bfloat16)
+    _backend.install()
+    # The fused inference path of nn.TransformerEncoderLayer and nn.MultiheadAttention exists for CPU and CUDA only, but PyTorch
+    # takes it for every renamed device.
+    torch.backends.mha.set_fastpath_enabled(False)
+    _print_without_device_ops()
+    _accept_new_name_in_dlpack()
+    _follow_matmul_precision()
