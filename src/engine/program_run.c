@@ -1,0 +1,241 @@
+/* program_run.c - running a plan: addresses into the steps, steps into kernels.
+ *
+ * The hot path of every small program: no allocation, one pass over the steps. A kernel that declines (eng_not_mine) is
+ * replaced by the reference kernel on the spot. */
+#include "base/log.h"
+#include "engine/program_plan.h"
+#include <string.h>
+#include <time.h>
+
+enum { COPY_CHUNK = 256 << 10, COPY_PARALLEL_FROM = 1 << 20 };
+
+typedef struct copy_job { char *dst; const char *src; int64_t bytes; } copy_job;
+
+static void copy_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const copy_job *j = context;
+    int64_t at = task * COPY_CHUNK, n = j->bytes - at < COPY_CHUNK ? j->bytes - at : COPY_CHUNK;
+    memcpy(j->dst + at, j->src + at, (size_t)n);
+}
+
+void eng_copy_bytes(void *dst, const void *src, int64_t bytes) {
+    if (dst == src || bytes <= 0)
+        return;
+    if (bytes < COPY_PARALLEL_FROM) {
+        memcpy(dst, src, (size_t)bytes);
+        return;
+    }
+    copy_job j = {dst, src, bytes};
+    eng_parallel((bytes + COPY_CHUNK - 1) / COPY_CHUNK, copy_task, &j);
+}
+
+static inline void *address(const eng_frame *f, eng_place p) {
+    return (char *)f->bases[p.base] + p.offset;
+}
+
+static tt_status run_plan(eng_run *run, const hlo_graph *g, eng_frame *f);
+
+/* ---- dynamic_update_slice ---- */
+static void update_region(int rank, const hlo_type *whole, const hlo_type *part, const int64_t *start, char *dst, const char *src) {
+    int64_t size = tt_dtype_size(part->dtype), index[HLO_MAX_RANK] = {0}, strides[HLO_MAX_RANK];
+    int64_t run_bytes = size, unit = size;
+    int inner = rank; /* dims from here on are one contiguous run */
+    for (int i = rank - 1; i >= 0; i--) {
+        strides[i] = unit;
+        unit *= whole->dims[i];
+    }
+    while (inner > 0 && (inner == rank || part->dims[inner] == whole->dims[inner]))
+        run_bytes *= part->dims[--inner];
+    for (int i = 0; i < rank; i++)
+        dst += start[i] * strides[i];
+    for (;;) {
+        int64_t at = 0;
+        for (int i = 0; i < inner; i++)
+            at += index[i] * strides[i];
+        eng_copy_bytes(dst + at, src, run_bytes);
+        src += run_bytes;
+        int i = inner - 1;
+        for (; i >= 0 && ++index[i] == part->dims[i]; i--)
+            index[i] = 0;
+        if (i < 0)
+            return;
+    }
+}
+
+static void run_update(const eng_tensor *in, const eng_tensor *out) {
+    const hlo_type *whole = &in[0].type, *part = &in[1].type;
+    int64_t start[HLO_MAX_RANK];
+    eng_copy_bytes(out->data, in[0].data, hlo_type_bytes(whole)); /* nothing when it works in place */
+    if (!hlo_type_elements(part))
+        return;
+    for (int i = 0; i < whole->rank; i++) {
+        const eng_tensor *index = &in[2 + i];
+        int64_t at = tt_element_get_int(index->type.dtype, index->data), most = whole->dims[i] - part->dims[i];
+        if (index->type.dtype == TT_U64 && at < 0)
+            at = most;
+        start[i] = at < 0 ? 0 : at > most ? most : at;
+    }
+    update_region(whole->rank, whole, part, start, out->data, in[1].data);
+}
+
+/* ---- kernels ---- */
+typedef struct captures { const eng_step *step; const eng_frame *frame; } captures;
+
+static const eng_tensor *find_capture(void *context, hlo_ref ref) {
+    const captures *c = context;
+    for (int k = 0; k < c->step->n_captures; k++)
+        if (c->step->captures[k] == ref)
+            return &c->frame->tensors[c->step->first_capture + k];
+    return NULL;
+}
+
+static tt_status call_kernel(eng_run *run, const hlo_graph *g, const eng_step *s, const eng_tensor *in, eng_tensor *out) {
+    if (s->kind == STEP_COMPOSITE)
+        return eng_composite_run(run, g, s->node, in, out);
+    tt_status status = s->kernel(run, g, s->node, in, out);
+    if (status && status == eng_not_mine) {
+        if (!s->fallback)
+            TT_FAIL(UNIMPLEMENTED, "%s with these types is not supported by the engine", hlo_op_text((hlo_op)s->node->op));
+        status = s->fallback(run, g, s->node, in, out);
+    }
+    return status;
+}
+
+static tt_status run_kernel(eng_run *run, const hlo_graph *g, eng_frame *f, const eng_step *s) {
+    eng_tensor *t = f->tensors + s->first_tensor;
+    for (int k = 0; k < s->n_in + s->n_out; k++)
+        t[k].data = address(f, s->places[k]);
+    if (s->kind == STEP_UPDATE) {
+        run_update(t, t + s->n_in);
+        return TT_OK;
+    }
+    captures c = {s, f};
+    for (int k = 0; k < s->n_captures; k++)
+        f->tensors[s->first_capture + k].data = address(f, s->capture_places[k]);
+    run->env = s->n_captures ? find_capture : NULL;
+    run->env_context = &c;
+    tt_arena_mark before = tt_arena_mark_get(run->arena);
+    tt_status status = call_kernel(run, g, s, t, t + s->n_in);
+    tt_arena_mark after = tt_arena_mark_get(run->arena);
+    if (after.block != before.block || after.used != before.used)
+        tt_arena_rewind(run->arena, before);
+    return status;
+}
+
+static void run_loop(eng_frame *f, const eng_step *s) {
+    void **p = f->pointers;
+    for (int k = 0; k < s->n_in + s->n_out; k++)
+        p[k] = address(f, s->places[k]);
+    eng_loop_run(s->loop, p, p + s->n_in);
+}
+
+/* ---- control ---- */
+static eng_frame *enter(eng_frame *f, const eng_step *s, int block) {
+    eng_frame *child = f->children[s->first_child + block];
+    child->bases[BASE_SLAB] = address(f, s->slabs[block]);
+    void **captured = child->bases + BASE_PARAMS + child->plan->n_own_params;
+    for (int k = 0; k < s->n_captures; k++)
+        captured[k] = address(f, s->capture_places[k]);
+    return child;
+}
+
+static tt_status run_branch(eng_run *run, const hlo_graph *g, eng_frame *f, const eng_step *s) {
+    const hlo_type *t = s->types[0];
+    int64_t index = tt_element_get_int(t->dtype, address(f, s->places[0]));
+    if (t->dtype == TT_PRED)
+        index = index ? 0 : 1;
+    else if (index < 0 || index >= s->n_blocks)
+        index = s->n_blocks - 1;
+    if (index >= s->n_blocks)
+        TT_FAIL(INVALID_ARGUMENT, "%s has no branch %d", hlo_op_text((hlo_op)s->node->op), (int)index);
+    eng_frame *child = enter(f, s, (int)index);
+    void **results = child->bases + BASE_PARAMS + child->plan->n_params;
+    for (int k = 0; k < s->n_out; k++)
+        results[k] = address(f, s->places[s->n_in + k]);
+    return run_plan(run, g, child);
+}
+
+static tt_status run_while(eng_run *run, const hlo_graph *g, eng_frame *f, const eng_step *s) {
+    int n = s->n_out;
+    void **current = f->pointers, **other = current + n;
+    _Alignas(64) char condition[64];
+    for (int k = 0; k < n; k++) {
+        current[k] = address(f, s->places[s->n_in + k]);
+        other[k] = s->other[k].base < 0 ? NULL : address(f, s->other[k]);
+        if (!s->carried_in_place[k])
+            eng_copy_bytes(current[k], address(f, s->places[k]), hlo_type_bytes(s->types[k]));
+    }
+    eng_frame *test = enter(f, s, 0), *body = enter(f, s, 1);
+    for (;;) {
+        memcpy(test->bases + BASE_PARAMS, current, sizeof(void *) * (size_t)n);
+        test->bases[BASE_PARAMS + test->plan->n_params] = condition;
+        TT_TRY(run_plan(run, g, test));
+        if (!condition[0])
+            break;
+        void **results = body->bases + BASE_PARAMS + body->plan->n_params;
+        memcpy(body->bases + BASE_PARAMS, current, sizeof(void *) * (size_t)n);
+        memcpy(results, other, sizeof(void *) * (size_t)n);
+        TT_TRY(run_plan(run, g, body));
+        for (int k = 0; k < n; k++)
+            if (other[k]) {
+                void *new_value = other[k];
+                other[k] = current[k];
+                current[k] = new_value;
+            }
+    }
+    for (int k = 0; k < n; k++)
+        eng_copy_bytes(address(f, s->places[s->n_in + k]), current[k], hlo_type_bytes(s->types[k]));
+    return TT_OK;
+}
+
+/* ---- plans ---- */
+static inline tt_status run_step(eng_run *run, const hlo_graph *g, eng_frame *f, const eng_step *s) {
+    switch (s->kind) {
+    case STEP_LOOP: run_loop(f, s); return TT_OK;
+    case STEP_KERNEL: case STEP_COMPOSITE: case STEP_UPDATE: return run_kernel(run, g, f, s);
+    case STEP_COPY: eng_copy_bytes(address(f, s->places[1]), address(f, s->places[0]), s->bytes); return TT_OK;
+    case STEP_WHILE: return run_while(run, g, f, s);
+    case STEP_BRANCH: return run_branch(run, g, f, s);
+    }
+    return TT_OK;
+}
+
+static void log_step(const eng_step *s, int index, double us) {
+    static const char *const kinds[] = {"kernel", "loop", "composite", "copy", "update", "while", "branch"};
+    const char *name = s->node ? hlo_op_text((hlo_op)s->node->op) : "";
+    if (s->node && s->node->op == HLO_COMPOSITE)
+        name = hlo_attr_text(s->node, HLO_A_COMPOSITE_NAME, name);
+    const hlo_type *t = s->node ? s->node->type : NULL;
+    tt_log_write(5, "step=%d kind=%s op=%s type=%s rank=%d elements=%lld in=%d out=%d us=%.2f", index, kinds[s->kind], name,
+                 t ? tt_dtype_name(t->dtype) : "-", t ? t->rank : 0, (long long)(t ? hlo_type_elements(t) : s->bytes), s->n_in, s->n_out, us);
+}
+
+static double now_us(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
+}
+
+static tt_status run_plan(eng_run *run, const hlo_graph *g, eng_frame *f) {
+    const eng_plan *plan = f->plan;
+    bool trace = tt_log_level >= 5;
+    for (int i = 0; i < plan->n_steps; i++) {
+        const eng_step *s = &plan->steps[i];
+        double start = trace ? now_us() : 0;
+        tt_status status = run_step(run, g, f, s);
+        if (trace)
+            log_step(s, i, now_us() - start);
+        if (status)
+            return status;
+    }
+    return TT_OK;
+}
+
+tt_status eng_program_run(const eng_program *program, eng_frame *f, eng_run *run, void *const *params, void *const *results, void *slab) {
+    f->bases[BASE_SLAB] = slab;
+    if (program->n_params)
+        memcpy(f->bases + BASE_PARAMS, params, sizeof(void *) * (size_t)program->n_params);
+    if (program->n_results)
+        memcpy(f->bases + BASE_PARAMS + program->n_params, results, sizeof(void *) * (size_t)program->n_results);
+    return run_plan(run, program->graph, f);
+}
