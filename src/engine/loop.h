@@ -11,7 +11,6 @@
 typedef void (*loop_kernel)(void *d, const void *a, const void *b, const void *c, int64_t n);
 
 typedef enum loop_direction { LOOP_EQ, LOOP_NE, LOOP_LT, LOOP_LE, LOOP_GT, LOOP_GE } loop_direction;
-typedef enum loop_isa { LOOP_ISA_BASE, LOOP_ISA_AVX2, LOOP_ISA_AVX512 } loop_isa;
 
 /* The element type of a key: in is operand 0's (for SELECT operand 1's), out the result's. NULL: there is none. */
 loop_kernel loop_find_base(int op, tt_dtype in, tt_dtype out, int direction);
@@ -21,8 +20,6 @@ loop_kernel loop_find_rare(int op, tt_dtype in, tt_dtype out, int direction);
 
 /* The best of them for this CPU; never ISA-dependent in whether there is one. */
 loop_kernel loop_find(int op, tt_dtype in, tt_dtype out, int direction);
-loop_isa loop_cpu(void);
-void loop_cpu_limit(loop_isa);                 /* tests: pretend to an older CPU; not thread-safe */
 /* The kernel of an elementwise node, NULL if loops cannot run it. */
 loop_kernel loop_find_node(const hlo_graph *g, const hlo_node *node);
 int loop_direction_parse(const char *text);    /* "LT" ...; -1 if it is none */

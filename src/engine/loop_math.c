@@ -1,46 +1,15 @@
 /* loop_math.c - which tile kernels this CPU runs, and vector math for the engine's other kernels.
  *
  * Largest errors over all f32 in ulp, AVX-512 and AVX2 (tests/c measures them): see docs/engine.md. */
+#include "engine/isa.h"
 #include "engine/loop.h"
-#include <stdatomic.h>
 #include <string.h>
 
-static _Atomic int limit = LOOP_ISA_AVX512;
-
-static loop_isa detect(void) {
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
-        return LOOP_ISA_BASE;
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512dq"))
-        return LOOP_ISA_AVX512;
-    return LOOP_ISA_AVX2; /* every CPU with AVX2 has F16C */
-#else
-    return LOOP_ISA_BASE;
-#endif
-}
-
-loop_isa loop_cpu(void) {
-    static _Atomic int found = -1;
-    int isa = atomic_load_explicit(&found, memory_order_relaxed);
-    if (isa < 0) {
-        isa = (int)detect();
-        atomic_store_explicit(&found, isa, memory_order_relaxed);
-    }
-    int most = atomic_load_explicit(&limit, memory_order_relaxed);
-    return (loop_isa)(isa < most ? isa : most);
-}
-
-void loop_cpu_limit(loop_isa isa) {
-    atomic_store(&limit, (int)isa);
-}
-
 loop_kernel loop_find(int op, tt_dtype in, tt_dtype out, int direction) {
-    loop_isa isa = loop_cpu();
-    loop_kernel k = isa == LOOP_ISA_AVX512 ? loop_find_avx512(op, in, out, direction)
-                    : isa == LOOP_ISA_AVX2 ? loop_find_avx2(op, in, out, direction)
-                                           : loop_find_base(op, in, out, direction);
+    eng_isa isa = eng_isa_level();
+    loop_kernel k = isa >= ENG_ISA_AVX512  ? loop_find_avx512(op, in, out, direction)
+                    : isa == ENG_ISA_AVX2 ? loop_find_avx2(op, in, out, direction)
+                                          : loop_find_base(op, in, out, direction);
     return k ? k : loop_find_rare(op, in, out, direction);
 }
 

@@ -1,0 +1,434 @@
+/* loop_create.c - compiles a group of nodes into a loop: which arrays it reads and how, the tile instructions, where tiles live.
+ *
+ * Runs once per program. Constants and shape ops in the group, or before it, become ways to read; only elementwise ops become
+ * instructions. */
+#include "engine/loop_plan.h"
+#include "engine/loop_view.h"
+#include <string.h>
+
+enum { OUTPUT = 1 << 24 }; /* slot codes while building: sources from 0, outputs from OUTPUT, temporary t is -2 - t, -1 none yet */
+
+typedef struct value { hlo_ref ref; int slot, last_use; bool needed; } value;
+
+typedef struct builder {
+    tt_arena *arena;
+    const hlo_graph *g;
+    eng_loop *l;
+    value *table;            /* open addressing by ref */
+    uint32_t mask;
+    int n_values, n_sources, cap_sources, n_temps, n_free;
+    int *temp_use, *free_temps; /* by temporary: the value holding it */
+    hlo_ref *inputs;
+    int max_size, live_size;
+    bool failed;
+} builder;
+
+static value *find(builder *b, hlo_ref r, bool add) {
+    for (uint32_t i = r * 2654435761u & b->mask;; i = (i + 1) & b->mask) {
+        if (b->table[i].ref == r)
+            return &b->table[i];
+        if (b->table[i].ref)
+            continue;
+        if (!add)
+            return NULL;
+        b->table[i] = (value){.ref = r, .slot = -1, .last_use = -1};
+        return &b->table[i];
+    }
+}
+
+static bool is_computed(const hlo_graph *g, hlo_ref r) {
+    const hlo_node *node = hlo_node_at(g, r);
+    return node->op == HLO_RESHAPE ? loop_reshape_is_member(g, r) : loop_find_node(g, node) != NULL;
+}
+
+/* ---- sources ---- */
+
+static bool is_dense(const loop_view *v) {
+    int64_t s = 1;
+    for (int d = v->rank - 1; d >= 0; d--) {
+        if (v->dims[d] != 1 && v->strides[d] != s)
+            return false;
+        s *= v->dims[d];
+    }
+    return v->offset == 0;
+}
+
+static bool is_fixed(const loop_view *v) {
+    for (int d = 0; d < v->rank; d++)
+        if (v->dims[d] != 1 && v->strides[d])
+            return false;
+    return true;
+}
+
+/* A value of one element of any type from an integer, for an iota that does not move. */
+static void *element_of(tt_arena *arena, tt_dtype dtype, int64_t x) {
+    void *p = tt_arena_alloc(arena, 16);
+    if (tt_is_int(dtype) || dtype == TT_PRED)
+        tt_element_set_int(dtype, p, x);
+    else
+        tt_element_set(dtype, p, (double)x);
+    return p;
+}
+
+static int add_input(builder *b, hlo_ref r) {
+    for (int i = 0; i < b->l->n_inputs; i++)
+        if (b->inputs[i] == r)
+            return i;
+    b->inputs[b->l->n_inputs] = r;
+    return b->l->n_inputs++;
+}
+
+static bool same_source(const loop_source *a, const loop_source *b) {
+    return a->kind == b->kind && a->dtype == b->dtype && a->input == b->input && a->constant == b->constant && a->offset == b->offset &&
+           a->rank == b->rank && (!a->rank || (!memcmp(a->strides, b->strides, sizeof(int64_t) * (size_t)a->rank) &&
+                                               !memcmp(a->dims, b->dims, sizeof(int64_t) * (size_t)a->rank)));
+}
+
+/* The view's dims, those that are walked as one merged. */
+static void keep_steps(builder *b, loop_source *s, const loop_view *v) {
+    int64_t dims[HLO_MAX_RANK + 1] = {0}, strides[HLO_MAX_RANK + 1] = {0};
+    int n = 0;
+    for (int d = 0; d < v->rank; d++) {
+        if (v->dims[d] == 1)
+            continue;
+        if (n && strides[n - 1] == v->strides[d] * v->dims[d]) {
+            dims[n - 1] *= v->dims[d];
+            strides[n - 1] = v->strides[d];
+        } else {
+            dims[n] = v->dims[d];
+            strides[n++] = v->strides[d];
+        }
+    }
+    s->rank = n;
+    s->dims = tt_arena_copy(b->arena, dims, sizeof *dims * (size_t)(n + 1));
+    s->strides = tt_arena_copy(b->arena, strides, sizeof *strides * (size_t)(n + 1));
+}
+
+/* The source that reads r over `shape`: its slot. */
+static int add_source(builder *b, hlo_ref r, const hlo_type *shape) {
+    loop_view v;
+    loop_view_resolve(b->g, r, shape, &v);
+    const hlo_node *base = hlo_node_at(b->g, v.base);
+    loop_source s = {.kind = LOOP_MAP, .dtype = base->type->dtype, .input = -1, .offset = v.offset};
+    s.size = tt_dtype_size(s.dtype);
+    if (base->op == HLO_IOTA) {
+        s.kind = LOOP_IOTA;
+        if (is_fixed(&v)) {
+            s.kind = LOOP_SCALAR;
+            s.constant = element_of(b->arena, s.dtype, v.offset);
+            s.offset = 0;
+        }
+    } else if (base->op == HLO_CONSTANT) {
+        const hlo_attr *a = hlo_attr_find(base, HLO_A_VALUE);
+        if (!a || !a->data) {
+            b->failed = true;
+            return 0;
+        }
+        s.constant = a->data;
+        if (a->splat) {
+            s.kind = LOOP_SCALAR;
+            s.offset = 0;
+        }
+    } else {
+        s.input = add_input(b, v.base);
+    }
+    if (s.kind == LOOP_MAP)
+        s.kind = is_fixed(&v) ? LOOP_SCALAR : is_dense(&v) ? LOOP_DIRECT : LOOP_MAP;
+    if (s.kind == LOOP_MAP || s.kind == LOOP_IOTA)
+        keep_steps(b, &s, &v);
+    for (int i = 0; i < b->n_sources; i++)
+        if (same_source(&b->l->sources[i], &s))
+            return i;
+    b->l->sources[b->n_sources] = s;
+    return b->n_sources++;
+}
+
+/* ---- common dims ---- */
+
+static int64_t suffix(const loop_source *s, int d) {
+    int64_t p = 1;
+    for (int i = s->rank - 1; i > d; i--)
+        p *= s->dims[i];
+    return p;
+}
+
+/* Cuts N at every size where some source's step changes; bounds[] ascending from 1, ending at N. Returns how many. */
+static int collect_bounds(const eng_loop *l, int64_t *bounds, int most) {
+    int n = 0;
+    bounds[n++] = 1;
+    bounds[n++] = l->n;
+    for (int i = 0; i < l->n_sources; i++) {
+        const loop_source *s = &l->sources[i];
+        for (int d = 0; d + 1 < s->rank; d++) {
+            int64_t p = suffix(s, d);
+            int at = 0;
+            while (at < n && bounds[at] < p)
+                at++;
+            if (bounds[at] == p)
+                continue;
+            if (n == most)
+                return 0;
+            memmove(bounds + at + 1, bounds + at, sizeof *bounds * (size_t)(n - at));
+            bounds[at] = p;
+            n++;
+        }
+    }
+    return n;
+}
+
+/* The stride of s over the piece of N whose elements are `at` apart: that of the dim it lies in, times its place there. */
+static bool stride_at(const loop_source *s, int64_t at, int64_t *out) {
+    for (int d = s->rank - 1; d >= 0; d--) {
+        int64_t p = suffix(s, d);
+        if (at < p || at >= p * s->dims[d])
+            continue;
+        *out = s->strides[d] * (at / p);
+        return at % p == 0;
+    }
+    *out = 0;
+    return true;
+}
+
+static bool plan_dims(builder *b) {
+    eng_loop *l = b->l;
+    enum { MOST = 64 };
+    int64_t bounds[MOST];
+    int n = l->n > 1 ? collect_bounds(l, bounds, MOST) : 1;
+    if (!n)
+        return false;
+    l->n_dims = n - 1;
+    l->dims = TT_NEW_N(b->arena, int64_t, n);
+    for (int i = 0; i < l->n_dims; i++) {
+        if (bounds[i + 1] % bounds[i])
+            return false;
+        l->dims[l->n_dims - 1 - i] = bounds[i + 1] / bounds[i];
+    }
+    for (int k = 0; k < l->n_sources; k++) {
+        loop_source *s = &l->sources[k];
+        if (s->kind != LOOP_MAP && s->kind != LOOP_IOTA)
+            continue;
+        l->has_maps = true;
+        int64_t *strides = TT_NEW_N(b->arena, int64_t, n);
+        for (int i = 0; i < l->n_dims; i++)
+            if (!stride_at(s, bounds[i], &strides[l->n_dims - 1 - i]))
+                return false;
+        s->strides = strides;
+    }
+    return true;
+}
+
+/* ---- instructions ---- */
+
+static int take_temp(builder *b) {
+    return b->n_free ? b->free_temps[--b->n_free] : b->n_temps++;
+}
+
+/* Reshapes inside the group rename a value. */
+static hlo_ref root(builder *b, hlo_ref r) {
+    while (hlo_node_at(b->g, r)->op == HLO_RESHAPE && find(b, r, false))
+        r = hlo_node_at(b->g, r)->operands[0];
+    return r;
+}
+
+static int operand_slot(builder *b, hlo_ref r, const hlo_type *shape, value **out_value) {
+    hlo_ref origin = root(b, r);
+    value *v = find(b, origin, false);
+    *out_value = v && v->needed ? v : NULL;
+    return *out_value ? v->slot : add_source(b, origin, origin == r ? shape : hlo_type_of(b->g, origin));
+}
+
+static void release(builder *b, value *v, int at) {
+    if (v && v->last_use == at && v->slot <= -2) {
+        b->free_temps[b->n_free++] = -2 - v->slot;
+        v->last_use = -1;
+    }
+}
+
+static void add_instr(builder *b, hlo_ref r, int at) {
+    const hlo_node *node = hlo_node_at(b->g, r);
+    value *v = find(b, r, false), *from[3] = {0};
+    loop_instr *i = &b->l->instrs[b->l->n_instrs++];
+    int slots[3] = {0};
+    int n = (int)node->n_operands;
+    for (int k = 0; k < n && k < 3; k++)
+        slots[k] = operand_slot(b, node->operands[k], node->type, &from[k]);
+    int size = tt_dtype_size(node->type->dtype);
+    for (int k = 0; k < n && k < 3; k++) /* an operand that dies here gives its tile, if elements are as wide */
+        if (from[k] && tt_dtype_size(hlo_type_of(b->g, from[k]->ref)->dtype) == size)
+            release(b, from[k], at);
+    if (v->slot == -1)
+        v->slot = -2 - take_temp(b);
+    for (int k = 0; k < n && k < 3; k++)
+        release(b, from[k], at);
+    if (v->last_use < 0 && v->slot <= -2) /* nobody reads it: cannot be, but the tile is free again */
+        b->free_temps[b->n_free++] = -2 - v->slot;
+    const hlo_type *in = hlo_type_of(b->g, node->operands[node->op == HLO_SELECT || node->op == HLO_CLAMP ? 1 : 0]);
+    int direction = node->op == HLO_COMPARE ? loop_direction_parse(hlo_attr_text(node, HLO_A_COMPARISON_DIRECTION, "")) : 0;
+    *i = (loop_instr){.kernel = loop_find_node(b->g, node), .d = v->slot, .a = slots[0], .b = n > 1 ? slots[1] : v->slot,
+                      .c = n > 2 ? slots[2] : v->slot, .op = node->op, .in = (uint8_t)in->dtype, .out = (uint8_t)node->type->dtype,
+                      .direction = (uint8_t)direction};
+    b->max_size = size > b->max_size ? size : b->max_size;
+}
+
+#define COPY(bytes)                                                                                      \
+    static void copy_##bytes(void *d, const void *a, const void *b, const void *c, int64_t n) {          \
+        (void)b, (void)c;                                                                                \
+        memmove(d, a, (size_t)n * bytes);                                                                \
+    }
+COPY(1)
+COPY(2)
+COPY(4)
+COPY(8)
+COPY(16)
+
+static void add_copy(builder *b, int d, int a, int size) {
+    b->l->instrs[b->l->n_instrs++] = (loop_instr){.kernel = size == 1   ? copy_1
+                                                            : size == 2 ? copy_2
+                                                            : size == 4 ? copy_4
+                                                            : size == 8 ? copy_8
+                                                                        : copy_16,
+                                                  .d = d, .a = a, .b = d, .c = d, .op = HLO_INVALID};
+}
+
+/* Marks what the outputs need, last to first, and where each value is read last. */
+static void mark_needed(builder *b, int n, const hlo_ref *nodes, int n_outputs, const hlo_ref *outputs) {
+    for (int i = 0; i < n; i++)
+        if (is_computed(b->g, nodes[i]))
+            find(b, nodes[i], true);
+    for (int i = 0; i < n_outputs; i++) {
+        value *v = find(b, root(b, outputs[i]), false);
+        if (v)
+            v->needed = true;
+    }
+    for (int i = n - 1; i >= 0; i--) {
+        value *v = find(b, nodes[i], false);
+        const hlo_node *node = hlo_node_at(b->g, nodes[i]);
+        if (!v || !v->needed || node->op == HLO_RESHAPE)
+            continue;
+        for (uint32_t k = 0; k < node->n_operands; k++) {
+            value *o = find(b, root(b, node->operands[k]), false);
+            if (!o)
+                continue;
+            o->needed = true;
+            o->last_use = i > o->last_use ? i : o->last_use;
+        }
+    }
+}
+
+static int count_operands(const hlo_graph *g, int n, const hlo_ref *nodes) {
+    int64_t most = 0;
+    for (int i = 0; i < n; i++)
+        most += hlo_node_at(g, nodes[i])->n_operands + 1;
+    return (int)most;
+}
+
+static int final_slot(const eng_loop *l, int slot) {
+    return slot <= -2 ? l->n_sources + l->n_outputs + (-2 - slot) : slot >= OUTPUT ? l->n_sources + slot - OUTPUT : slot;
+}
+
+/* Where tiles begin and end, and how much of the work is one task: by shape alone. */
+static void plan_tiles(eng_loop *l, int max_size, int64_t bytes_per_element) {
+    int buffers = l->n_temps;
+    for (int i = 0; i < l->n_sources; i++)
+        if (l->sources[i].kind != LOOP_DIRECT) {
+            buffers++;
+            max_size = l->sources[i].size > max_size ? l->sources[i].size : max_size;
+        }
+    int64_t fit = (24 << 10) / ((int64_t)max_size * (buffers ? buffers : 1));
+    int64_t tile = bytes_per_element * l->n > (3 << 19) ? 1024 / max_size : 1024;
+    tile = loop_max(64, loop_min(tile, fit)) & ~(int64_t)63;
+    tile = loop_min(tile, (l->n + 63) & ~(int64_t)63);
+    int64_t inner = l->n_dims ? l->dims[l->n_dims - 1] : 1;
+    l->tile = tile;
+    if (l->has_maps && inner >= 48) {
+        l->row = inner;
+        l->chunks = (inner + tile - 1) / tile;
+        l->tile = ((inner + l->chunks - 1) / l->chunks + 63) & ~(int64_t)63;
+        l->chunks = (inner + l->tile - 1) / l->tile;
+        l->n_tiles = l->n / inner * l->chunks;
+    } else {
+        l->n_tiles = (l->n + tile - 1) / tile;
+    }
+    int64_t per_tile = loop_weight(l) * loop_min(l->tile, l->row ? l->row : l->tile);
+    l->tiles_per_task = loop_max(1, (1 << 18) / loop_max(per_tile, 1));
+    l->n_tasks = (l->n_tiles + l->tiles_per_task - 1) / l->tiles_per_task;
+    if (l->n_tasks > 64) {
+        l->tiles_per_task = (l->n_tiles + 63) / 64;
+        l->n_tasks = (l->n_tiles + l->tiles_per_task - 1) / l->tiles_per_task;
+    }
+    l->temp_bytes = ((size_t)l->tile * (size_t)max_size + 63) / 64 * 64 + 320; /* not a multiple of 4096: sets of the L1 */
+    l->scratch_bytes = sizeof(void *) * (size_t)(l->n_slots + 8) / 64 * 64 + 64 + sizeof(int64_t) * (size_t)(2 * l->n_sources + l->n_dims + 8) + 64 +
+                       l->temp_bytes * (size_t)buffers + 64;
+    l->plain = l->n_instrs == 1 && buffers == 0;
+}
+
+static void number_slots(builder *b) {
+    eng_loop *l = b->l;
+    l->n_sources = b->n_sources;
+    l->n_temps = b->n_temps;
+    l->n_slots = l->n_sources + l->n_outputs + l->n_temps;
+    for (int i = 0; i < l->n_instrs; i++) {
+        loop_instr *q = &l->instrs[i];
+        q->d = final_slot(l, q->d);
+        q->a = final_slot(l, q->a);
+        q->b = final_slot(l, q->b);
+        q->c = final_slot(l, q->c);
+    }
+}
+
+eng_loop *eng_loop_create(tt_arena *arena, const hlo_graph *g, int n_nodes, const hlo_ref *nodes, int n_outputs, const hlo_ref *outputs,
+                          int *out_n_inputs, const hlo_ref **out_inputs) {
+    if (n_outputs < 1)
+        return NULL;
+    builder b = {.arena = arena, .g = g, .l = TT_NEW(arena, eng_loop), .max_size = 1};
+    eng_loop *l = b.l;
+    uint32_t cap = 8;
+    int most = count_operands(g, n_nodes, nodes) + n_outputs;
+    while (cap < 2 * (uint32_t)n_nodes + 2)
+        cap *= 2;
+    b.table = TT_NEW_N(arena, value, cap);
+    b.mask = cap - 1;
+    b.free_temps = TT_NEW_N(arena, int, n_nodes + 1);
+    b.inputs = TT_NEW_N(arena, hlo_ref, most);
+    l->sources = TT_NEW_N(arena, loop_source, most);
+    l->instrs = TT_NEW_N(arena, loop_instr, n_nodes + n_outputs);
+    l->n_outputs = n_outputs;
+    l->output_size = TT_NEW_N(arena, int, n_outputs);
+    l->n = hlo_type_elements(hlo_type_of(g, outputs[0]));
+    int64_t bytes = 0;
+    mark_needed(&b, n_nodes, nodes, n_outputs, outputs);
+    for (int i = n_outputs - 1; i >= 0; i--) { /* a computed output's tile is the output itself */
+        value *v = find(&b, root(&b, outputs[i]), false);
+        l->output_size[i] = tt_dtype_size(hlo_type_of(g, outputs[i])->dtype);
+        bytes += l->output_size[i];
+        if (hlo_type_elements(hlo_type_of(g, outputs[i])) != l->n)
+            return NULL;
+        if (v && v->needed)
+            v->slot = OUTPUT + i;
+    }
+    for (int i = 0; i < n_nodes; i++) {
+        value *v = find(&b, nodes[i], false);
+        const hlo_node *node = hlo_node_at(g, nodes[i]);
+        if (!v || !v->needed || node->op == HLO_RESHAPE)
+            continue;
+        if (hlo_type_elements(node->type) != l->n)
+            return NULL;
+        add_instr(&b, nodes[i], i);
+    }
+    for (int i = 0; i < n_outputs; i++) {
+        value *v;
+        int slot = operand_slot(&b, outputs[i], hlo_type_of(g, outputs[i]), &v);
+        if (slot != OUTPUT + i)
+            add_copy(&b, OUTPUT + i, slot, l->output_size[i]);
+    }
+    number_slots(&b);
+    for (int i = 0; i < l->n_sources; i++)
+        if (l->sources[i].kind == LOOP_DIRECT)
+            bytes += l->sources[i].size;
+    if (b.failed || !plan_dims(&b))
+        return NULL;
+    plan_tiles(l, b.max_size, bytes);
+    *out_n_inputs = l->n_inputs;
+    *out_inputs = b.inputs;
+    return l;
+}

@@ -1,0 +1,306 @@
+/* loop_run.c - runs a compiled loop: hands out tiles, brings every source's tile to the kernels, keeps temporaries in the L1.
+ *
+ * A contiguous source is read where it lies. Others are copied to a tile: one element spread, a strided walk, or row pieces. */
+#include "engine/loop_plan.h"
+#include <string.h>
+
+int64_t loop_weight(const eng_loop *l) {
+    int64_t w = 0;
+    for (int i = 0; i < l->n_instrs; i++) {
+        switch (l->instrs[i].op) {
+        case HLO_EXP: case HLO_TANH: case HLO_CHLO_ERF: case HLO_LOG: case HLO_LOGISTIC: case HLO_SINE: case HLO_COSINE: case HLO_EXPM1:
+        case HLO_LOG1P: w += l->instrs[i].in == TT_F64 ? 40 : 4; break;
+        case HLO_POWER: case HLO_ATAN2: case HLO_REMAINDER: case HLO_CBRT: case HLO_TAN: case HLO_CHLO_ERFC: w += 40; break;
+        case HLO_DIVIDE: case HLO_SQRT: case HLO_RSQRT: w += 2; break;
+        default: w += 1;
+        }
+    }
+    for (int i = 0; i < l->n_sources; i++)
+        w += l->sources[i].kind == LOOP_MAP || l->sources[i].kind == LOOP_IOTA ? 3 : 1;
+    return w;
+}
+
+/* ---- bringing elements to a tile ---- */
+
+static void spread(void *d, const void *element, int size, int64_t n) {
+    switch (size) {
+#define SIZE(bytes, T)                                                        \
+    case bytes: {                                                             \
+        T v, *p = d;                                                          \
+        memcpy(&v, element, bytes);                                           \
+        for (int64_t i = 0; i < n; i++)                                       \
+            p[i] = v;                                                         \
+        return;                                                               \
+    }
+        SIZE(1, uint8_t)
+        SIZE(2, uint16_t)
+        SIZE(4, uint32_t)
+        SIZE(8, uint64_t)
+#undef SIZE
+    default:
+        for (int64_t i = 0; i < n; i++)
+            memcpy((char *)d + i * size, element, (size_t)size);
+    }
+}
+
+static void walk(void *d, const void *from, int size, int64_t stride, int64_t n) {
+    if (stride == 1) {
+        memcpy(d, from, (size_t)(n * size));
+        return;
+    }
+    if (stride == 0) {
+        spread(d, from, size, n);
+        return;
+    }
+    switch (size) {
+#define SIZE(bytes, T)                                                        \
+    case bytes: {                                                             \
+        T *p = d;                                                             \
+        const T *q = from;                                                    \
+        for (int64_t i = 0; i < n; i++)                                       \
+            p[i] = q[i * stride];                                             \
+        return;                                                               \
+    }
+        SIZE(1, uint8_t)
+        SIZE(2, uint16_t)
+        SIZE(4, uint32_t)
+        SIZE(8, uint64_t)
+#undef SIZE
+    default:
+        for (int64_t i = 0; i < n; i++)
+            memcpy((char *)d + i * size, (const char *)from + i * stride * size, (size_t)size);
+    }
+}
+
+static void count(void *d, tt_dtype dtype, int64_t from, int64_t step, int64_t n) {
+    switch ((int)dtype) {
+#define COUNT(type, T)                                                        \
+    case TT_##type: {                                                         \
+        T *p = d;                                                             \
+        for (int64_t i = 0; i < n; i++)                                       \
+            p[i] = (T)(from + i * step);                                      \
+        return;                                                               \
+    }
+        COUNT(I8, int8_t)
+        COUNT(I16, int16_t)
+        COUNT(I32, int32_t)
+        COUNT(I64, int64_t)
+        COUNT(U8, uint8_t)
+        COUNT(U16, uint16_t)
+        COUNT(U32, uint32_t)
+        COUNT(U64, uint64_t)
+        COUNT(F32, float)
+        COUNT(F64, double)
+#undef COUNT
+    default:
+        for (int64_t i = 0; i < n; i++)
+            tt_element_set(dtype, (char *)d + i * tt_dtype_size(dtype), (double)(from + i * step));
+    }
+}
+
+static void fetch(const loop_source *s, void *d, const void *base, int64_t offset, int64_t stride, int64_t n) {
+    if (s->kind == LOOP_IOTA)
+        count(d, s->dtype, offset, stride, n);
+    else
+        walk(d, (const char *)base + offset * s->size, s->size, stride, n);
+}
+
+/* n elements from linear position p on, across rows. */
+static void fetch_linear(const eng_loop *l, const loop_source *s, void *d, const void *base, int64_t p, int64_t n) {
+    int last = l->n_dims - 1;
+    int64_t at[64], rest = p, offset = s->offset;
+    for (int k = last; k >= 0; k--) {
+        at[k] = rest % l->dims[k];
+        rest /= l->dims[k];
+        offset += at[k] * s->strides[k];
+    }
+    while (n > 0) {
+        int64_t m = loop_min(n, l->dims[last] - at[last]);
+        fetch(s, d, base, offset, s->strides[last], m);
+        d = (char *)d + m * s->size;
+        n -= m;
+        offset -= at[last] * s->strides[last];
+        at[last] = 0;
+        for (int k = last - 1; k >= 0; k--) {
+            offset += s->strides[k];
+            if (++at[k] < l->dims[k])
+                break;
+            offset -= l->dims[k] * s->strides[k];
+            at[k] = 0;
+        }
+    }
+}
+
+/* ---- tiles ---- */
+
+typedef struct frame {
+    const void **at;       /* per slot: its tile */
+    int64_t *offset;       /* per source in row mode: of the row's start */
+    int64_t *filled;       /* per source in row mode: where the spread element came from, -1 none */
+    int64_t *coordinate;
+    int64_t tile;          /* elements a spread fills */
+} frame;
+
+static const char *source_base(const loop_source *s, void *const *inputs) {
+    return s->input >= 0 ? inputs[s->input] : s->constant;
+}
+
+static void frame_init(const eng_loop *l, frame *f, char *scratch, void *const *inputs) {
+    f->at = (const void **)scratch;
+    scratch += sizeof(void *) * (size_t)(l->n_slots + 8) / 64 * 64 + 64;
+    f->offset = (int64_t *)scratch;
+    f->filled = f->offset + l->n_sources;
+    f->coordinate = f->filled + l->n_sources;
+    scratch += sizeof(int64_t) * (size_t)(2 * l->n_sources + l->n_dims + 8);
+    scratch = (char *)(((uintptr_t)scratch + 63) & ~(uintptr_t)63);
+    int64_t n = loop_min(l->tile, l->n);
+    for (int i = 0; i < l->n_sources; i++) {
+        const loop_source *s = &l->sources[i];
+        f->at[i] = NULL;
+        if (s->kind == LOOP_DIRECT)
+            continue;
+        f->at[i] = scratch;
+        if (s->kind == LOOP_SCALAR)
+            spread(scratch, source_base(s, inputs) + s->offset * s->size, s->size, n);
+        scratch += l->temp_bytes;
+    }
+    for (int i = 0; i < l->n_temps; i++, scratch += l->temp_bytes)
+        f->at[l->n_sources + l->n_outputs + i] = scratch;
+}
+
+static void run_instrs(const eng_loop *l, const frame *f, int64_t n) {
+    const void **at = f->at;
+    for (const loop_instr *q = l->instrs, *end = q + l->n_instrs; q < end; q++)
+        q->kernel((void *)at[q->d], at[q->a], at[q->b], at[q->c], n);
+}
+
+/* Direct sources and outputs of the tile at linear position p. */
+static void point(const eng_loop *l, frame *f, void *const *inputs, void *const *outputs, int64_t p) {
+    for (int i = 0; i < l->n_sources; i++)
+        if (l->sources[i].kind == LOOP_DIRECT)
+            f->at[i] = source_base(&l->sources[i], inputs) + p * l->sources[i].size;
+    for (int i = 0; i < l->n_outputs; i++)
+        f->at[l->n_sources + i] = (char *)outputs[i] + p * l->output_size[i];
+}
+
+static void run_linear(const eng_loop *l, frame *f, void *const *inputs, void *const *outputs, int64_t from, int64_t to) {
+    for (int64_t t = from; t < to; t++) {
+        int64_t p = t * l->tile, n = loop_min(l->tile, l->n - p);
+        point(l, f, inputs, outputs, p);
+        if (l->has_maps)
+            for (int i = 0; i < l->n_sources; i++)
+                if (l->sources[i].kind >= LOOP_MAP)
+                    fetch_linear(l, &l->sources[i], (void *)f->at[i], source_base(&l->sources[i], inputs), p, n);
+        run_instrs(l, f, n);
+    }
+}
+
+static void start_row(const eng_loop *l, frame *f, int64_t row) {
+    for (int k = l->n_dims - 2; k >= 0; k--) {
+        f->coordinate[k] = row % l->dims[k];
+        row /= l->dims[k];
+    }
+    for (int i = 0; i < l->n_sources; i++) {
+        const loop_source *s = &l->sources[i];
+        f->offset[i] = s->offset;
+        if (s->kind >= LOOP_MAP)
+            for (int k = 0; k < l->n_dims - 1; k++)
+                f->offset[i] += f->coordinate[k] * s->strides[k];
+    }
+}
+
+static void next_row(const eng_loop *l, frame *f) {
+    for (int k = l->n_dims - 2; k >= 0; k--) {
+        bool wraps = ++f->coordinate[k] == l->dims[k];
+        for (int i = 0; i < l->n_sources; i++)
+            if (l->sources[i].kind >= LOOP_MAP)
+                f->offset[i] += l->sources[i].strides[k] * (wraps ? 1 - l->dims[k] : 1);
+        if (!wraps)
+            return;
+        f->coordinate[k] = 0;
+    }
+}
+
+/* A row source's piece: read in place if it lies side by side; a spread element is kept while it stays the same. */
+static void row_source(const loop_source *s, frame *f, int i, const char *base, int64_t stride, int64_t offset, int64_t n) {
+    if (s->kind == LOOP_MAP && stride == 1) {
+        f->at[i] = base + offset * s->size;
+        return;
+    }
+    if (stride == 0) {
+        if (f->filled[i] == offset)
+            return;
+        f->filled[i] = offset;
+        n = f->tile;
+    }
+    fetch(s, (void *)f->at[i], base, offset, stride, n);
+}
+
+static void run_rows(const eng_loop *l, frame *f, void *const *inputs, void *const *outputs, int64_t from, int64_t to) {
+    int last = l->n_dims - 1;
+    int64_t row = from / l->chunks, chunk = from % l->chunks;
+    start_row(l, f, row);
+    f->tile = loop_min(l->tile, l->row);
+    for (int i = 0; i < l->n_sources; i++)
+        f->filled[i] = -1;
+    for (int64_t t = from; t < to; t++) {
+        int64_t c = chunk * l->tile, n = loop_min(l->tile, l->row - c);
+        point(l, f, inputs, outputs, row * l->row + c);
+        for (int i = 0; i < l->n_sources; i++) {
+            const loop_source *s = &l->sources[i];
+            if (s->kind >= LOOP_MAP)
+                row_source(s, f, i, source_base(s, inputs), s->strides[last], f->offset[i] + c * s->strides[last], n);
+        }
+        run_instrs(l, f, n);
+        if (++chunk == l->chunks) {
+            chunk = 0;
+            row++;
+            next_row(l, f);
+        }
+    }
+}
+
+void loop_run_tiles(const eng_loop *l, void *const *inputs, void *const *outputs, int64_t from, int64_t to) {
+    char *scratch = eng_scratch(LOOP_SCRATCH, l->scratch_bytes);
+    if (!scratch)
+        return;
+    frame f;
+    frame_init(l, &f, scratch, inputs);
+    if (l->row)
+        run_rows(l, &f, inputs, outputs, from, to);
+    else
+        run_linear(l, &f, inputs, outputs, from, to);
+}
+
+typedef struct run { const eng_loop *l; void *const *inputs, *const *outputs; } run;
+
+static void plain_task(void *context, int64_t task, int worker) {
+    const run *r = context;
+    const eng_loop *l = r->l;
+    const loop_instr *q = l->instrs;
+    int64_t from = task * l->tiles_per_task * l->tile, n = loop_min(l->tiles_per_task * l->tile, l->n - from);
+    const char *at[4] = {0};
+    (void)worker;
+    for (int k = 0; k < 3; k++) {
+        int slot = k == 0 ? q->a : k == 1 ? q->b : q->c;
+        if (slot < l->n_sources)
+            at[k] = source_base(&l->sources[slot], r->inputs) + from * l->sources[slot].size;
+    }
+    q->kernel((char *)r->outputs[0] + from * l->output_size[0], at[0], at[1], at[2], n);
+}
+
+static void tiles_task(void *context, int64_t task, int worker) {
+    const run *r = context;
+    int64_t from = task * r->l->tiles_per_task;
+    (void)worker;
+    loop_run_tiles(r->l, r->inputs, r->outputs, from, loop_min(from + r->l->tiles_per_task, r->l->n_tiles));
+}
+
+void eng_loop_run(const eng_loop *l, void *const *inputs, void *const *outputs) {
+    run r = {l, inputs, outputs};
+    eng_task_fn task = l->plain ? plain_task : tiles_task;
+    if (l->n_tasks == 1)
+        task(&r, 0, 0);
+    else if (l->n_tasks > 1)
+        eng_parallel(l->n_tasks, task, &r);
+}
