@@ -6,6 +6,8 @@
  * never shows in results. Knows no graph. */
 #include "engine/fast_gemm.h"
 #include "engine/isa.h"
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct gemm {
@@ -48,6 +50,15 @@ const eng_flavor *eng_flavor_of(tt_dtype dtype) {
                               : NULL;
 }
 
+void *eng_scratch_need(int slot, size_t bytes) {
+    void *memory = eng_scratch(slot, bytes);
+    if (!memory) {
+        fprintf(stderr, "torch_tpu engine: no memory for %zu bytes of scratch\n", bytes);
+        abort();
+    }
+    return memory;
+}
+
 int64_t eng_k_block(const eng_flavor *f, int64_t k) {
     int64_t most = 512 * f->per_word * 4 / f->word_bytes;
     return eng_round_up(eng_blocks(k, eng_blocks(eng_max(k, 1), most)), 2);
@@ -88,12 +99,12 @@ static void small(const gemm *g) {
     float sums[ENG_MAX_MR * ENG_MAX_NR];
     char *pb = NULL, *pa = NULL;
     if (!direct_b) {
-        pb = eng_scratch(ENG_SLOT_B, (size_t)(eng_blocks(g->n, f->nr) * panel));
+        pb = eng_scratch_need(ENG_SLOT_B, (size_t)(eng_blocks(g->n, f->nr) * panel));
         for (int64_t j = 0; j < g->n; j += f->nr)
             pack_b(g, pb + j / f->nr * panel, j, eng_min(g->n - j, f->nr), 0, g->k);
     }
     if (!direct_a)
-        pa = eng_scratch(ENG_SLOT_A, (size_t)(words * f->mr * f->word_bytes));
+        pa = eng_scratch_need(ENG_SLOT_A, (size_t)(words * f->mr * f->word_bytes));
     for (int64_t i = 0; i < g->m; i += mr) {
         const int64_t m = eng_min(g->m - i, mr);
         const char *a = g->a + (g->ta ? i : i * g->lda) * eb;
@@ -128,7 +139,7 @@ static void flatten_rows(gemm *g, bool raw) {
         g->ld_rows = g->lda;
         return;
     }
-    char *rows = eng_scratch(ENG_SLOT_A, (size_t)(g->m * g->k * bytes + 64));
+    char *rows = eng_scratch_need(ENG_SLOT_A, (size_t)(g->m * g->k * bytes + 64));
     const tt_dtype type = f == &g->kernels->f16 ? TT_F16 : TT_BF16;
     g->rows = rows;
     g->ld_rows = g->k;
@@ -151,7 +162,7 @@ static void flatten_rows(gemm *g, bool raw) {
 /* Sums of a task: C itself, or scratch to be rounded from. */
 static float *task_sums(const gemm *g, int64_t j, int64_t n, int64_t *out_ld) {
     *out_ld = writes_sums(g) ? g->ldc : n;
-    return writes_sums(g) ? (float *)(void *)c_at(g, 0, j) : eng_scratch(ENG_SLOT_C, (size_t)(g->m * n * 4));
+    return writes_sums(g) ? (float *)(void *)c_at(g, 0, j) : eng_scratch_need(ENG_SLOT_C, (size_t)(g->m * n * 4));
 }
 
 static void dots_task(void *context, int64_t task, int worker) {
@@ -195,7 +206,7 @@ static void panels_task(void *context, int64_t task, int worker) {
     const eng_flavor *f = g->f;
     const int64_t first = task * g->tile_n, n = eng_min(g->n - first, g->tile_n), eb = f->element_bytes;
     const int64_t steps = PANEL_STEPS * f->per_word, mr = eng_even_rows(f, g->m), all = eng_words(f, g->k);
-    char *pb = eng_scratch(ENG_SLOT_B, (size_t)(eng_round_up(n, f->nr) * PANEL_STEPS * f->word_bytes));
+    char *pb = eng_scratch_need(ENG_SLOT_B, (size_t)(eng_round_up(n, f->nr) * PANEL_STEPS * f->word_bytes));
     int64_t ld;
     float *sums = task_sums(g, first, n, &ld);
     for (int64_t k = 0; k < g->k; k += steps) {
@@ -233,7 +244,7 @@ static void few_rows(gemm *g) {
         eng_parallel(eng_blocks(g->n, g->tile_n), stream_task, g);
     } else {
         const int64_t words = eng_words(f, g->k), mr = eng_even_rows(f, g->m);
-        char *pa = eng_scratch(ENG_SLOT_A, (size_t)((g->m * words + ENG_MAX_NR) * f->word_bytes));
+        char *pa = eng_scratch_need(ENG_SLOT_A, (size_t)((g->m * words + ENG_MAX_NR) * f->word_bytes));
         for (int64_t i = 0; i < g->m; i += mr)
             pack_a(g, pa + i * words * f->word_bytes, i, eng_min(g->m - i, mr), 0, g->k);
         g->rows = pa;
@@ -253,12 +264,12 @@ static void tile_task(void *context, int64_t task, int worker) {
     const int64_t tile_m = eng_min(g->m - i0, g->tile_m), tile_n = eng_min(g->n - j0, g->tile_n);
     const int64_t steps = eng_k_block(f, g->k), bytes = f->word_bytes, block_words = eng_words(f, steps);
     const int64_t rows = eng_round_up(eng_blocks(tile_m, eng_blocks(tile_m, TILE_ROWS)), f->mr);
-    char *pb = eng_scratch(ENG_SLOT_B, (size_t)(eng_round_up(tile_n, f->nr) * block_words * bytes));
-    char *pa = eng_scratch(ENG_SLOT_A, (size_t)((rows * block_words + ENG_MAX_NR) * bytes));
+    char *pb = eng_scratch_need(ENG_SLOT_B, (size_t)(eng_round_up(tile_n, f->nr) * block_words * bytes));
+    char *pa = eng_scratch_need(ENG_SLOT_A, (size_t)((rows * block_words + ENG_MAX_NR) * bytes));
     const bool round = !writes_sums(g), keep = round && steps < g->k;
     const int64_t ld_keep = eng_round_up(tile_n, 16);
     float last[ENG_MAX_MR * ENG_MAX_NR];
-    float *kept = keep ? eng_scratch(ENG_SLOT_C, (size_t)(tile_m * ld_keep * 4)) : NULL;
+    float *kept = keep ? eng_scratch_need(ENG_SLOT_C, (size_t)(tile_m * ld_keep * 4)) : NULL;
     for (int64_t k = 0; k < g->k; k += steps) {
         const int64_t kc = eng_min(g->k - k, steps), words = eng_words(f, kc);
         for (int64_t j = 0; j < tile_n; j += f->nr)
