@@ -99,7 +99,8 @@ REF_KERNEL(rng_bit_generator) {
              "rng_bit_generator with a state of %lld bytes", (long long)bytes);
     TT_CHECK(!tt_is_complex(bits.dtype), UNIMPLEMENTED, "rng_bit_generator of %s", tt_dtype_name(bits.dtype));
     memcpy(state, in->data, (size_t)bytes);
-    generator r = {state[0], state[1], state[2], !strcmp(algorithm, "THREE_FRY")};
+    /* a state of two words has the key for the counter's high word, which XLA does too */
+    generator r = {state[0], state[1], bytes == 24 ? state[2] : state[0], !strcmp(algorithm, "THREE_FRY")};
     TT_CHECK(r.threefry || !strcmp(algorithm, "PHILOX") || !strcmp(algorithm, "DEFAULT"), INVALID_ARGUMENT, "rng algorithm %s", algorithm);
     if (!r.threefry)
         philox_fill(&r, bits.dtype, out[1].data, ref_count(out + 1), &used);
