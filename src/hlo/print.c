@@ -4,6 +4,7 @@
  * graphs give equal text (and equal cache keys). The parser of our own engine and XLA's read it. */
 #include "hlo/internal.h"
 #include "hlo/text.h"
+#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -518,6 +519,8 @@ static void put_func(printer *p, const hlo_func *f) {
 
 void hlo_print(const hlo_graph *g, tt_str *out_text) {
     printer p = {.g = g, .out = out_text, .names = tt_calloc(g->n_nodes, sizeof(uint32_t))};
+    /* a decimal comma from the host's locale would be no StableHLO */
+    locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0), saved = uselocale(c_locale);
     PUT(&p, "module ");
     put_symbol(&p, g->name);
     tt_str_printf(out_text, " attributes {mhlo.num_partitions = %lld : i32, mhlo.num_replicas = %lld : i32} {\n",
@@ -525,5 +528,8 @@ void hlo_print(const hlo_graph *g, tt_str *out_text) {
     for (int i = 0; i < g->n_funcs; i++)
         put_func(&p, g->funcs[i]);
     PUT(&p, "}\n");
+    uselocale(saved);
+    if (c_locale != (locale_t)0)
+        freelocale(c_locale);
     free(p.names);
 }

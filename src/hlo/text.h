@@ -12,6 +12,9 @@ extern "C" {
 void hlo_print(const hlo_graph *, tt_str *out_text);
 /* Fails with INVALID_ARGUMENT naming line, column and what was expected; never crashes on any input. */
 TT_MUST_CHECK tt_status hlo_parse(tt_arena *, const char *text, size_t length, hlo_graph **out_graph);
+/* The next program of a text that holds several, separated by lines "// -----". *cursor starts at the text and moves on;
+ * false at the end. */
+bool hlo_text_next(const char **cursor, const char *end, const char **out_text, size_t *out_length);
 #ifdef __cplusplus
 }
 #endif
