@@ -103,8 +103,8 @@ static tt_status add_product(tt_lower *L, hlo_ref r, int beta_arg, tt_dtype out_
     hlo_type t = piece_type(L, r);
     TT_CHECK(!tt_is_int(t.dtype) || (lower_scalar_class(L, beta_arg) == TT_CLASS_SINT && lower_scalar_class(L, beta_arg + 1) == TT_CLASS_SINT),
              INVALID_ARGUMENT, "For integral input tensors, argument beta must not be a floating point number.");
-    double beta = lower_double(L, beta_arg, 1), alpha = lower_double(L, beta_arg + 1, 1);
-    bool complex_beta = lower_scalar_class(L, beta_arg) == TT_CLASS_COMPLEX;
+    bool complex_beta = lower_scalar_class(L, beta_arg) == TT_CLASS_COMPLEX, complex_alpha = lower_scalar_class(L, beta_arg + 1) == TT_CLASS_COMPLEX;
+    double beta = complex_beta ? 2 : lower_double(L, beta_arg, 1), alpha = complex_alpha ? 2 : lower_double(L, beta_arg + 1, 1);
     hlo_type shape = t, given = hlo_type_make(self->dtype, self->rank, self->dims);
     const hlo_type *both[2] = {&given, &t};
     TT_TRY(lower_broadcast_shape(2, both, &shape));

@@ -87,5 +87,37 @@ static inline hlo_ref piece_reduce_all(tt_lower *L, hlo_ref x, int64_t reduction
     return hlo_convert(L->g, sum, dtype);
 }
 
+/* Element k of a bool list (output_mask); absent lists are all true. */
+static inline bool piece_mask(const tt_lower *L, int arg, int k) {
+    if (arg >= L->n_args || L->args[arg].tag != TT_ARG_BOOLS)
+        return true;
+    return k < L->args[arg].n && L->args[arg].u.bools[k];
+}
+
+/* A result, or none when the caller did not ask for it. */
+static inline void piece_out_if(tt_lower *L, bool wanted, hlo_ref value) {
+    if (wanted)
+        lower_out(L, value);
+    else
+        lower_out_none(L);
+}
+
+/* Calls another row's lowering on these arguments, as if the op had been called; out_values[n_out] are its first results. from[i] (NULL: none): the
+ * argument of L that args[i] is, so that scalars keep their slots; element >= 0: that element of L's list argument. */
+TT_MUST_CHECK tt_status piece_call(tt_lower *L, const char *row, int n_args, const tt_arg *args, const int *from, int element, int n_out, hlo_ref *out_values);
+/* A tensor argument for piece_call. */
+static inline tt_arg piece_argument(tt_lower *L, hlo_ref value) {
+    hlo_type t = piece_type(L, value);
+    tt_tensor *x = TT_NEW(L->arena, tt_tensor);
+    int64_t *dims = TT_NEW_N(L->arena, int64_t, 2 * t.rank + 1), step = 1;
+    for (int i = t.rank - 1; i >= 0; i--) {
+        dims[i] = t.dims[i];
+        dims[t.rank + i] = step;
+        step *= t.dims[i];
+    }
+    *x = (tt_tensor){.dims = dims, .strides = dims + t.rank, .rank = t.rank, .dtype = t.dtype, .value = value};
+    return (tt_arg){.tag = TT_ARG_TENSOR, .u.tensor = x};
+}
+
 #define LOWER(name) tt_status name(tt_lower *L); tt_status name(tt_lower *L)
 #endif
