@@ -102,6 +102,7 @@ struct tt_pjrt_client {
     tt_pjrt_memory **memory_list;
     tt_pjrt_topology topology;
     pthread_mutex_t launch_lock;                  /* multi-device launches enter all queues in one order */
+    tt_pjrt_client *next_retired;
 };
 static inline eng_device *eng_device_of(const void *d) { return (eng_device *)d; }
 void eng_topology_init(tt_pjrt_topology *, int n_devices);
@@ -112,7 +113,8 @@ struct tt_pjrt_buffer {
     atomic_flag busy;        /* guards value */
     eng_value *value;        /* NULL: deleted or donated */
     eng_device *device;
-    _Atomic int external;    /* external references, each one on the value too */
+    _Atomic int external;    /* external references, each one on external_value too; guarded by busy */
+    eng_value *external_value;
     hlo_type type;
 };
 tt_pjrt_buffer *eng_buffer_create(eng_value *take, const hlo_type *);
