@@ -412,10 +412,10 @@ static const char *quoted(hlo_graph *g, const char *text) {
 void hlo_custom_call(hlo_graph *g, const char *target, const char *backend_config, bool side_effect, int n,
                      const hlo_ref *operands, int n_results, const hlo_type *types, hlo_ref *out_values) {
     memset(out_values, 0, sizeof *out_values * (size_t)n_results);
-    hlo_attr attrs[4] = {hlo_attr_make_text(g, HLO_A_CALL_TARGET_NAME, target),
-                         hlo_attr_make_bool(HLO_A_HAS_SIDE_EFFECT, side_effect),
-                         hlo_attr_make_int(HLO_A_API_VERSION, 2)};
-    int n_attrs = 3;
+    hlo_attr attrs[4] = {hlo_attr_make_text(g, HLO_A_CALL_TARGET_NAME, target), hlo_attr_make_int(HLO_A_API_VERSION, 2)};
+    int n_attrs = 2;
+    if (side_effect)
+        attrs[n_attrs++] = hlo_attr_make_bool(HLO_A_HAS_SIDE_EFFECT, true);
     if (backend_config)
         attrs[n_attrs++] = hlo_attr_make_text(g, HLO_A_BACKEND_CONFIG, quoted(g, backend_config));
     hlo_ref first = hlo_make(g, HLO_CUSTOM_CALL, n, operands, n_attrs, attrs, 0, NULL, n_results, types);
