@@ -32,7 +32,7 @@ hlo_ref hlo_make(hlo_graph *g, hlo_op op, int n_operands, const hlo_ref *operand
                  int n_regions, hlo_block **regions, int n_results, const hlo_type *result_types);
 hlo_attr hlo_attr_make_int(hlo_attr_name, int64_t);
 hlo_attr hlo_attr_make_bool(hlo_attr_name, bool);
-hlo_attr hlo_attr_make_float(hlo_attr_name, double);
+hlo_attr hlo_attr_make_float(hlo_attr_name, double); /* f32 is all that StableHLO keeps of it */
 hlo_attr hlo_attr_make_ints(hlo_graph *, hlo_attr_name, int n, const int64_t *);
 hlo_attr hlo_attr_make_ints2d(hlo_graph *, hlo_attr_name, int rows, int columns, const int64_t *);
 hlo_attr hlo_attr_make_text(hlo_graph *, hlo_attr_name, const char *); /* ENUM ENUMS STRING SYMBOL RAW by the name's kind */

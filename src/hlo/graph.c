@@ -195,7 +195,7 @@ hlo_attr hlo_attr_make_bool(hlo_attr_name name, bool value) {
 }
 
 hlo_attr hlo_attr_make_float(hlo_attr_name name, double value) {
-    return (hlo_attr){.name = name, .kind = HLO_K_FLOAT, .number = value};
+    return (hlo_attr){.name = name, .kind = HLO_K_FLOAT, .number = (double)(float)value};
 }
 
 hlo_attr hlo_attr_make_ints(hlo_graph *g, hlo_attr_name name, int n, const int64_t *v) {

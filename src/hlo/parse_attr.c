@@ -181,7 +181,7 @@ static bool parse_hex_string(hlo_parser *ps, const hlo_type *t, hlo_attr *out) {
         return hlo_parse_fail(ps, "expected \"0x...\"");
     int64_t bytes = (e - s - 2) / 2, elements = hlo_type_elements(t), size = tt_dtype_size(t->dtype);
     bool packed = t->dtype == TT_PRED && bytes == (elements + 7) / 8 && bytes != elements;
-    bool splat = bytes == size && elements > 1;
+    bool splat = !packed && bytes == size && elements > 1;
     if (!packed && !splat && bytes != elements * size)
         return hlo_parse_fail(ps, "\"0x...\" has %lld bytes, the type needs %lld", (long long)bytes, (long long)(elements * size));
     unsigned char *raw = tt_malloc((size_t)bytes);

@@ -73,20 +73,6 @@ static bool parse_format(hlo_parser *ps) {
     return true;
 }
 
-/* An attribute the table does not know: kept as text, up to the next item or the types. */
-static bool parse_unknown_key(hlo_parser *ps, hlo_text key) {
-    hlo_scan_space(ps);
-    const char *s = ps->p;
-    while (ps->p < ps->end && *ps->p != ',' && *ps->p != ':' && *ps->p != '{' && *ps->p != '\n')
-        ps->p++;
-    const char *e = ps->p;
-    while (e > s && e[-1] == ' ')
-        e--;
-    char *text = tt_arena_printf(ps->g->arena, "%.*s = %.*s", key.n, key.s, (int)(e - s), s);
-    hlo_push_attr(ps, hlo_attr_make_text(ps->g, HLO_A_UNKNOWN, text));
-    return true;
-}
-
 static bool parse_key_value(hlo_parser *ps, hlo_op op, hlo_text key) {
     if (hlo_text_is(key, "format") && op == HLO_REDUCE_PRECISION)
         return parse_format(ps);
@@ -112,7 +98,7 @@ static bool parse_key_value(hlo_parser *ps, hlo_op op, hlo_text key) {
         if (!hlo_parse_enum_list(ps, name, &a))
             return false;
     } else {
-        return parse_unknown_key(ps, key);
+        return hlo_parse_fail(ps, "'%.*s' is no key of %s", key.n > 60 ? 60 : key.n, key.s, hlo_op_text(op));
     }
     hlo_push_attr(ps, a);
     return true;
