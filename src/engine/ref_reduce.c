@@ -1,8 +1,8 @@
 /* ref_reduce.c - reference kernels of reduce, reduce_window, select_and_scatter and map.
  *
  * All results are computed side by side: the accumulators are one array, and each step combines them with the next element of
- * every result. Elements are taken in the specification's order; only a plain sum of floats is different: it adds up in double
- * and rounds once. */
+ * every result. Elements are taken in the specification's order, each step rounds to the element type; only a plain sum of floats
+ * by reduce is different: it adds up in double and rounds once. Windows are short, and there each step rounds. */
 #include "engine/ref.h"
 
 enum { BLOCK = 1024 };
@@ -33,15 +33,15 @@ static void reduction_deinit(reduction *r) {
     ref_free(&r->block);
 }
 
-static tt_status reduction_init(reduction *r, eng_run *run, const hlo_graph *g, const hlo_block *block, int n_values, const eng_tensor *init,
-                                eng_tensor *out) {
+static tt_status reduction_init(reduction *r, eng_run *run, const hlo_graph *g, const hlo_block *block, int n_values, bool wide_sums,
+                                const eng_tensor *init, eng_tensor *out) {
     *r = (reduction){.n_values = n_values, .out = out, .n = ref_count(out), .op = ref_region_op(g, block)};
     TT_CHECK(block->n_params == 2 * n_values && block->n_results == n_values, INVALID_ARGUMENT, "a reduction's region of %d parameters",
              block->n_params);
     tt_dtype t = out->type.dtype;
     bool same = hlo_type_of(g, block->params[0])->dtype == t && init->type.dtype == t;
     TT_TRY(ref_region_create(run, g, block, &r->region));
-    if (n_values == 1 && same && is_float_sum(r->op, t)) {
+    if (wide_sums && n_values == 1 && same && is_float_sum(r->op, t)) {
         TT_TRY(ref_alloc(r->n, sizeof(double), &r->sum));
         TT_TRY(ref_alloc(BLOCK, sizeof(double), &r->block));
         double first;
@@ -135,7 +135,7 @@ static tt_status reduce_run(reduction *r, eng_run *run, const hlo_graph *g, cons
     int n = (int)node->n_operands / 2;
     hlo_ints dims = hlo_attr_ints(node, HLO_A_DIMENSIONS);
     const char *x[HLO_MAX_RANK];
-    TT_TRY(reduction_init(r, run, g, node->regions[0], n, in + n, out));
+    TT_TRY(reduction_init(r, run, g, node->regions[0], n, true, in + n, out));
     for (int k = 0; k < n; k++) {
         TT_CHECK(hlo_dims_equal(&in[k].type, &in[0].type), INVALID_ARGUMENT, "reduce: operands of different shapes");
         TT_CHECK(in[k].type.dtype == out[k].type.dtype, UNIMPLEMENTED, "reduce from %s to %s", tt_dtype_name(in[k].type.dtype),
@@ -221,7 +221,7 @@ static tt_status reduce_window_run(reduction *r, eng_run *run, const hlo_graph *
     window w;
     int64_t k[HLO_MAX_RANK] = {0}, maps_size = 1;
     TT_TRY(window_read(node, rank, &w));
-    TT_TRY(reduction_init(r, run, g, node->regions[0], n, in + n, out));
+    TT_TRY(reduction_init(r, run, g, node->regions[0], n, false, in + n, out));
     for (int d = 0; d < rank; d++)
         maps_size += out->type.dims[d];
     REF_AUTO(int64_t) maps = NULL;

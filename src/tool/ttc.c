@@ -43,7 +43,7 @@ int ttc_fail(const char *context, tt_status error) {
     return 1;
 }
 
-static bool is_blank(const char *text, size_t length) {
+bool ttc_blank(const char *text, size_t length) {
     for (size_t i = 0; i < length; i++) {
         if (text[i] == '/' && i + 1 < length && text[i + 1] == '/')
             while (i < length && text[i] != '\n')
@@ -63,7 +63,7 @@ int ttc_each_program(const char *path, ttc_program_fn *each, void *context) {
     int failed = 0, index = 0;
     const char *cursor = text, *program;
     while (hlo_text_next(&cursor, text + length, &program, &program_length)) {
-        if (is_blank(program, program_length))
+        if (ttc_blank(program, program_length))
             continue;
         tt_arena *arena = tt_arena_create();
         hlo_graph *g;
