@@ -1,5 +1,5 @@
 /* kernel_all.h - template: every kernel of one instruction set. A kernels_*.c file sets SIMD and the target,
- * includes this, and then lists its functions with KERNELS_F32_LIKE. */
+ * includes this, and then lists its functions with the FLAVOR_ and KERNELS_ macros. */
 #include "engine/kernels.h"
 #include "engine/simd.h"
 
@@ -59,6 +59,7 @@
 #include "engine/kernel_dots.h"
 
 #include "engine/kernel_stream.h"
+#include "engine/kernel_conv.h"
 
 #if SIMD == 512
 #define DOTS_ROWS 8
@@ -78,3 +79,4 @@
      .tile = TILE_LIST(f64_packed_), .direct = {TILE_LIST(f64_direct1_), TILE_LIST(f64_direct2_)},                    \
      .pack_cols = pack_cols_f64, .pack_rows = pack_rows_f64}
 #define DIRECT_F32 {TILE_LIST(f32_direct1_), TILE_LIST(f32_direct2_)}
+#define KERNELS_SHARED .gather_rows = gather_rows, .taps_rows = taps_rows, .dot_row = dot_row, .widen = widen, .narrow = narrow

@@ -50,9 +50,21 @@ typedef struct eng_flavor {
                    int64_t ldy);
 } eng_flavor;
 
+/* ---- convolution: runs of an image ---- */
+typedef struct eng_piece { int first, count; int64_t at; } eng_piece; /* lanes [first, +count) come from at, at + step .. */
+
 typedef struct eng_kernels {
     eng_flavor f32, bf16, f16, f64;
-    /* widens n elements of type to f32; strided by `stride` elements */
+    /* rows of `width` elements of 2, 4 or 8 bytes: lane first + i of a piece = base[at + i * step], other lanes 0;
+     * row r starts row_bytes * r further on in base, and dst_bytes * r in dst */
+    void (*gather_rows)(int element_bytes, int width, const eng_piece *pieces, int n_pieces, int64_t step,
+                        const char *base, int64_t row_bytes, int64_t rows, char *dst, int64_t dst_bytes);
+    /* y[r * y_row + i] = sum over t of w[t] x[at[t] + r * x_row + i * step], i < n; x and y of type */
+    void (*taps_rows)(tt_dtype type, int n_taps, const float *w, const int64_t *at, const void *x, int64_t x_row,
+                      int64_t step, int64_t rows, int64_t n, void *y, int64_t y_row);
+    /* sum over i < n of a[i] b[i * step] */
+    float (*dot_row)(tt_dtype type, const void *a, const void *b, int64_t step, int64_t n);
+    /* between types */
     void (*widen)(tt_dtype type, float *dst, const void *src, int64_t n);
     void (*narrow)(tt_dtype type, void *dst, const float *src, int64_t n); /* f32 -> type, also F32 (a copy) */
 } eng_kernels;

@@ -9,7 +9,6 @@ const eng_kernels eng_kernels_avx2 = {
     .bf16 = FLAVOR_WIDENED(bf16, 2, {{NULL}}),
     .f16 = FLAVOR_WIDENED(f16, 2, {{NULL}}),
     .f64 = FLAVOR_F64,
-    .widen = widen,
-    .narrow = narrow,
+    KERNELS_SHARED,
 };
 #endif

@@ -32,7 +32,7 @@ INLINE vf v_dot_pairs(vf a, vf b, vf c) { return (vf)_mm512_dpbf16_ps((__m512)c,
      .dots = DOTS_LIST(dots_pair_), .dots_raw = true, .stream = stream_bf16}
 #define AVX512_TABLE(BF16)                                                                                            \
     {.f32 = FLAVOR_WIDENED(f32, 4, DIRECT_F32), .bf16 = BF16, .f16 = FLAVOR_WIDENED(f16, 2, {{NULL}}),                \
-     .f64 = FLAVOR_F64, .widen = widen, .narrow = narrow}
+     .f64 = FLAVOR_F64, KERNELS_SHARED}
 
 const eng_kernels eng_kernels_avx512 = AVX512_TABLE(FLAVOR_WIDENED(bf16, 2, {{NULL}}));
 const eng_kernels eng_kernels_avx512_bf16 = AVX512_TABLE(FLAVOR_PAIRS);

@@ -7,6 +7,5 @@ const eng_kernels eng_kernels_portable = {
     .bf16 = FLAVOR_WIDENED(bf16, 2, {{NULL}}),
     .f16 = FLAVOR_WIDENED(f16, 2, {{NULL}}),
     .f64 = FLAVOR_F64,
-    .widen = widen,
-    .narrow = narrow,
+    KERNELS_SHARED,
 };

@@ -1,0 +1,360 @@
+/* fast_conv.c - stablehlo.convolution: reads the node into strides and taps (fast_conv.h), splits base dilation
+ * into phases, and runs each as a matrix product, an implicit one, or directly. Knows no program. */
+#include "engine/fast_conv.h"
+#include <string.h>
+
+/* One spatial dimension as the op states it. */
+typedef struct window { int64_t stride, low, base_dilation, dilation, size; bool reversed; } window;
+
+static int64_t at_or(const hlo_node *node, hlo_attr_name name, int64_t i, int64_t fallback) {
+    hlo_ints v = hlo_attr_ints(node, name);
+    return i < v.n ? v.v[i] : fallback;
+}
+
+static void dense_strides(const hlo_type *type, int64_t *out) {
+    int64_t stride = 1;
+    for (int i = type->rank - 1; i >= 0; i--) {
+        out[i] = stride;
+        stride *= type->dims[i];
+    }
+}
+
+static int64_t gcd(int64_t a, int64_t b) { return b ? gcd(b, a % b) : a; }
+
+/* ---- from the node ---- */
+static bool read_node(const hlo_node *node, const eng_tensor *x, const eng_tensor *w, const eng_tensor *out, conv *c,
+                      window *windows) {
+    const hlo_attr *attr = hlo_attr_find(node, HLO_A_DIMENSION_NUMBERS);
+    const hlo_attr *padding = hlo_attr_find(node, HLO_A_PADDING);
+    const tt_dtype dtype = x->type.dtype;
+    const int spatial = x->type.rank - 2;
+    if (!attr || !attr->dims || spatial < 0 || spatial > CONV_DIMS || w->type.dtype != dtype ||
+        out->type.dtype != dtype || !eng_flavor_of(dtype))
+        return false;
+    const int64_t *in_dims = attr->dims->a.v, *w_dims = attr->dims->b.v, *out_dims = attr->dims->c.v;
+    const int64_t feature_groups = hlo_attr_int(node, HLO_A_FEATURE_GROUP_COUNT, 1);
+    const int64_t batch_groups = hlo_attr_int(node, HLO_A_BATCH_GROUP_COUNT, 1);
+    int64_t xs[HLO_MAX_RANK], ws[HLO_MAX_RANK], ys[HLO_MAX_RANK];
+    dense_strides(&x->type, xs);
+    dense_strides(&w->type, ws);
+    dense_strides(&out->type, ys);
+    c->f = eng_flavor_of(dtype);
+    c->kernels = eng_kernels_get();
+    c->dtype = dtype;
+    c->bytes = tt_dtype_size(dtype);
+    c->groups = feature_groups * batch_groups;
+    c->batch = x->type.dims[in_dims[0]] / batch_groups;
+    c->channels = x->type.dims[in_dims[1]] / feature_groups;
+    c->outs = w->type.dims[w_dims[1]] / c->groups;
+    c->x_batch = xs[in_dims[0]];
+    c->x_channel = xs[in_dims[1]];
+    c->x_group = batch_groups > 1 ? c->batch * c->x_batch : c->channels * c->x_channel;
+    c->w_channel = ws[w_dims[0]];
+    c->w_out = ws[w_dims[1]];
+    c->w_group = c->outs * c->w_out;
+    c->y_batch = ys[out_dims[0]];
+    c->y_out = ys[out_dims[1]];
+    c->y_group = c->outs * c->y_out;
+    c->x = x->data;
+    c->w = w->data;
+    c->y = out->data;
+    for (int i = 0; i < CONV_DIMS; i++) {
+        const int s = i - (CONV_DIMS - spatial);
+        window *win = &windows[i];
+        conv_dim *d = &c->dim[i];
+        *win = (window){1, 0, 1, 1, 1, false};
+        *d = (conv_dim){.in = 1, .out = 1, .x = 1, .w = 1, .y = 1};
+        if (s < 0)
+            continue;
+        *d = (conv_dim){.in = x->type.dims[in_dims[2 + s]], .out = out->type.dims[out_dims[2 + s]],
+                        .x = xs[in_dims[2 + s]], .w = ws[w_dims[2 + s]], .y = ys[out_dims[2 + s]]};
+        win->stride = at_or(node, HLO_A_WINDOW_STRIDES, s, 1);
+        win->low = padding && padding->ints ? padding->ints[2 * s] : 0;
+        win->base_dilation = at_or(node, HLO_A_LHS_DILATION, s, 1);
+        win->dilation = at_or(node, HLO_A_RHS_DILATION, s, 1);
+        win->size = w->type.dims[w_dims[2 + s]];
+        win->reversed = at_or(node, HLO_A_WINDOW_REVERSAL, s, 0) != 0;
+    }
+    return true;
+}
+
+static int64_t phases(const window *w) { return w->base_dilation / gcd(w->stride, w->base_dilation); }
+
+/* Narrows dimension d to the outputs q * phases + r, at which only some taps fall on elements of x. */
+static void enter_phase(tt_arena *arena, const window *w, int64_t r, conv_dim *d, int64_t *y_start) {
+    const int64_t n = phases(w);
+    int64_t *at = TT_NEW_N(arena, int64_t, w->size + 1), *weight = TT_NEW_N(arena, int64_t, w->size + 1);
+    d->n_taps = 0;
+    for (int64_t k = 0; k < w->size; k++) {
+        const int64_t dilated = r * w->stride + k * w->dilation - w->low;
+        if (dilated % w->base_dilation != 0)
+            continue;
+        at[d->n_taps] = dilated / w->base_dilation;
+        weight[d->n_taps++] = w->reversed ? w->size - 1 - k : k;
+    }
+    d->at = at;
+    d->weight = weight;
+    d->tap_step = d->n_taps > 1 ? at[1] - at[0] : 1;
+    d->out = d->out > r ? eng_blocks(d->out - r, n) : 0;
+    d->step = w->stride * n / w->base_dilation;
+    *y_start += r * d->y;
+    d->y *= n;
+}
+
+/* ---- 1x1: a product of what lies in memory ---- */
+static bool contiguous(const conv_dim *d, bool of_y) {
+    for (int i = 0; i < CONV_DIMS - 1; i++)
+        if (d[i].out > 1 && (of_y ? d[i].y != d[i + 1].y * d[i + 1].out : d[i].x != d[i + 1].x * d[i + 1].out))
+            return false;
+    return true;
+}
+
+static bool pointwise(const conv *c) {
+    for (int i = 0; i < CONV_DIMS; i++)
+        if (c->dim[i].n_taps != 1 || c->dim[i].at[0] != 0 || c->dim[i].step != 1 || c->dim[i].in != c->dim[i].out)
+            return false;
+    if (!contiguous(c->dim, false) || !contiguous(c->dim, true) || (c->w_channel != 1 && c->w_out != 1))
+        return false;
+    const int64_t px = c->dim[2].x, py = c->dim[2].y, p = c->positions;
+    const bool outs_inner = c->w_out == 1 && c->w_channel != 1; /* w stored [channel, out] */
+    eng_gemm_args args = {.dtype = c->dtype, .c_dtype = c->dtype, .k = c->channels, .c = c->y};
+    if (c->x_channel == 1 && c->y_out == 1 && c->groups == 1 && c->x_batch == p * px && c->y_batch == p * py && px > 1) {
+        args.batch = 1;
+        args.m = c->batch * p;
+        args.n = c->outs;
+        args.a = c->x;
+        args.lda = px;
+        args.b = c->w;
+        args.ldb = outs_inner ? c->w_channel : c->w_out;
+        args.b_transposed = !outs_inner;
+        args.ldc = py;
+        return eng_gemm(&args);
+    }
+    if (px != 1 || py != 1 || (c->groups > 1 && c->y_batch != c->groups * c->y_group))
+        return false;
+    args.batch = c->batch * c->groups;
+    args.m = c->outs;
+    args.n = p;
+    args.a = c->w;
+    args.lda = outs_inner ? c->w_channel : c->w_out;
+    args.a_transposed = outs_inner;
+    args.b = c->x;
+    args.ldb = c->x_channel;
+    args.ldc = c->y_out;
+    args.stride_c = c->groups > 1 ? c->y_group : c->y_batch;
+    int64_t *starts_a = TT_NEW_N(c->arena, int64_t, args.batch), *starts_b = TT_NEW_N(c->arena, int64_t, args.batch);
+    for (int64_t i = 0; i < args.batch; i++) {
+        starts_a[i] = i % c->groups * c->w_group;
+        starts_b[i] = i / c->groups * c->x_batch + i % c->groups * c->x_group;
+    }
+    return eng_gemm_batched(&args, starts_a, starts_b);
+}
+
+/* ---- implicit product ---- */
+enum { MOST_ROWS = 504, MOST_PANELS = 8 };
+
+typedef struct product {
+    const conv *c;
+    char *panels;           /* of w: [group][row panel][k word][row] */
+    int64_t words, steps;   /* of all k; k per block */
+    int64_t mr, row_panels; /* rows in a panel; panels a group */
+    int64_t block_rows, row_blocks, block_columns, column_blocks;
+} product;
+
+static char *weight_panel(const product *p, int64_t g, int64_t i) {
+    return p->panels + (g * p->c->outs + i) * p->words * p->c->f->word_bytes;
+}
+
+static void weights_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const product *p = context;
+    const conv *c = p->c;
+    const int64_t g = task / p->row_panels, i = task % p->row_panels * p->mr, m = eng_min(c->outs - i, p->mr);
+    const bool in_place = !c->tap_major && c->weights_follow && (c->channels == 1 || c->w_channel == c->taps);
+    for (int64_t k = 0; k < c->k; k += p->steps) {
+        const int64_t kc = eng_min(c->k - k, p->steps);
+        char *panel = weight_panel(p, g, i) + k / c->f->per_word * m * c->f->word_bytes;
+        if (in_place) {
+            const int64_t from = g * c->w_group + i * c->w_out + c->tap_weight[0] + k;
+            c->f->pack_cols(panel, m, (int)m, c->w + from * c->bytes, c->w_out, m, kc);
+            continue;
+        }
+        char *rows = eng_scratch_need(ENG_SLOT_A, (size_t)(m * kc * c->bytes));
+        conv_gather_weights(c, g, i, m, k, kc, rows);
+        c->f->pack_cols(panel, m, (int)m, rows, kc, m, kc);
+    }
+}
+
+/* Offset in y of a column, without group and row. */
+static int64_t y_at(const conv *c, int64_t column) {
+    const conv_dim *d = c->dim;
+    int64_t at = column % d[2].out * d[2].y;
+    column /= d[2].out;
+    at += column % d[1].out * d[1].y;
+    column /= d[1].out;
+    return at + column % d[0].out * d[0].y + column / d[0].out * c->y_batch;
+}
+
+/* Rounds a tile of sums (rows i.., columns column..) to where it belongs in y. */
+static void put_tile(const conv *c, int64_t g, int64_t i, int64_t m, int64_t column, int64_t n, const void *sums,
+                     int64_t ld) {
+    char *y = c->y + (g * c->y_group + i * c->y_out) * c->bytes;
+    const bool wide = c->f->sum == TT_F64;
+    const int64_t sum_bytes = wide ? 8 : 4;
+    if (c->y_out == 1 && c->dim[2].y != 1 && !wide) { /* channels last: a column is contiguous */
+        for (int64_t j = 0; j < n; j++) {
+            float one[ENG_MAX_MR];
+            for (int64_t r = 0; r < m; r++)
+                one[r] = ((const float *)sums)[r * ld + j];
+            c->kernels->narrow(c->dtype, y + y_at(c, column + j) * c->bytes, one, m);
+        }
+        return;
+    }
+    for (int64_t j = 0; j < n;) {
+        const int64_t in_row = c->dim[2].out - (column + j) % c->dim[2].out;
+        const int64_t in_image = c->positions - (column + j) % c->positions;
+        const int64_t count = eng_min(n - j, c->y_linear ? in_image : in_row);
+        char *to = y + y_at(c, column + j) * c->bytes;
+        for (int64_t r = 0; r < m; r++, to += c->y_out * c->bytes) {
+            const char *from = (const char *)sums + (r * ld + j) * sum_bytes;
+            uint64_t rounded[ENG_MAX_NR];
+            char *into = c->dim[2].y == 1 ? to : (char *)rounded;
+            if (wide)
+                memcpy(into, from, (size_t)(count * 8));
+            else
+                c->kernels->narrow(c->dtype, into, (const float *)(const void *)from, count);
+            for (int64_t q = 0; q < count && c->dim[2].y != 1; q++)
+                memcpy(to + q * c->dim[2].y * c->bytes, into + q * c->bytes, (size_t)c->bytes);
+        }
+        j += count;
+    }
+}
+
+static void product_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const product *p = context;
+    const conv *c = p->c;
+    const eng_flavor *f = c->f;
+    const int64_t row_block = task % p->row_blocks, column_block = task / p->row_blocks % p->column_blocks;
+    const int64_t g = task / p->row_blocks / p->column_blocks;
+    const int64_t i0 = row_block * p->block_rows, rows = eng_min(c->outs - i0, p->block_rows);
+    const int64_t j0 = column_block * p->block_columns, columns = eng_min(c->columns - j0, p->block_columns);
+    const int64_t panel = eng_words(f, p->steps) * f->nr * f->word_bytes, ld_kept = eng_round_up(columns, f->nr);
+    const bool several = p->steps < c->k, sums_fit = c->dtype == f->sum && c->y_linear;
+    const int sum_bytes = f->sum == TT_F64 ? 8 : 4;
+    char *pb = eng_scratch_need(ENG_SLOT_B, (size_t)(eng_blocks(columns, f->nr) * panel));
+    char *kept = several ? eng_scratch_need(ENG_SLOT_C, (size_t)(rows * ld_kept * sum_bytes)) : NULL;
+    double last[ENG_MAX_MR * ENG_MAX_NR];
+    for (int64_t k = 0; k < c->k; k += p->steps) {
+        const int64_t kc = eng_min(c->k - k, p->steps);
+        for (int64_t j = 0; j < columns; j += f->nr)
+            conv_pack_columns(c, g, j0 + j, eng_min(columns - j, f->nr), k, kc, pb + j / f->nr * panel);
+        for (int64_t i = i0; i < i0 + rows; i += p->mr) {
+            const int64_t m = eng_min(i0 + rows - i, p->mr);
+            const char *pa = weight_panel(p, g, i) + k / f->per_word * m * f->word_bytes;
+            for (int64_t j = 0; j < columns; j += f->nr) {
+                const int64_t n = eng_min(columns - j, f->nr), column = j0 + j;
+                const bool direct = sums_fit && column / c->positions == (column + n - 1) / c->positions;
+                void *to = direct    ? (void *)(c->y + (g * c->y_group + i * c->y_out + y_at(c, column)) * c->bytes)
+                           : several ? (void *)(kept + ((i - i0) * ld_kept + j) * sum_bytes)
+                                     : last;
+                const int64_t ld = direct ? c->y_out : several ? ld_kept : f->nr;
+                f->tile[m](eng_words(f, kc), pa, pb + j / f->nr * panel, to, ld, k > 0, n);
+                if (!direct && k + kc >= c->k)
+                    put_tile(c, g, i, m, column, n, to, ld);
+            }
+        }
+    }
+}
+
+static tt_status implicit_product(const conv *c) {
+    const eng_flavor *f = c->f;
+    product p = {.c = c, .words = eng_words(f, c->k), .steps = eng_k_block(f, c->k), .mr = eng_even_rows(f, c->outs)};
+    p.row_panels = eng_blocks(c->outs, p.mr);
+    const int64_t bytes = c->groups * c->outs * p.words * f->word_bytes;
+    p.panels = eng_scratch(ENG_SLOT_SHARED, (size_t)bytes + 256);
+    TT_CHECK(p.panels, RESOURCE_EXHAUSTED, "convolution: no memory for %lld bytes of scratch", (long long)bytes);
+    eng_parallel(c->groups * p.row_panels, weights_task, &p);
+    p.block_rows = eng_min(c->outs, MOST_ROWS / p.mr * p.mr);
+    p.block_columns = MOST_PANELS * f->nr;
+    const int64_t enough = 2 * (int64_t)eng_pool_size();
+    for (;;) { /* rows and columns are cut as threads need; sums do not depend on it */
+        p.row_blocks = eng_blocks(c->outs, p.block_rows);
+        p.column_blocks = eng_blocks(c->columns, p.block_columns);
+        if (c->groups * p.row_blocks * p.column_blocks >= enough || eng_pool_size() == 1)
+            break;
+        if (p.block_columns > 2 * f->nr && c->columns > 2 * f->nr)
+            p.block_columns = eng_round_up(eng_min(p.block_columns, c->columns) / 2, f->nr);
+        else if (p.block_rows > 4 * p.mr)
+            p.block_rows = eng_round_up(p.block_rows / 2, p.mr);
+        else
+            break;
+    }
+    eng_parallel(c->groups * p.row_blocks * p.column_blocks, product_task, &p);
+    return TT_OK;
+}
+
+static tt_status run_phase(conv *c) {
+    const conv_dim *d = c->dim;
+    c->taps = d[0].n_taps * d[1].n_taps * d[2].n_taps;
+    c->positions = d[0].out * d[1].out * d[2].out;
+    c->columns = c->batch * c->positions;
+    c->k = c->channels * c->taps;
+    if (c->k == 0 || c->columns == 0 || c->outs == 0)
+        return TT_OK; /* y is zero already, or empty */
+    if (pointwise(c))
+        return TT_OK;
+    int64_t *tap_weight = TT_NEW_N(c->arena, int64_t, c->taps);
+    c->tap_weight = tap_weight;
+    c->weights_follow = true;
+    for (int64_t t = 0; t < c->taps; t++) {
+        int64_t tap[CONV_DIMS];
+        conv_tap(c, t, tap);
+        for (int i = 0; i < CONV_DIMS; i++)
+            tap_weight[t] += d[i].weight[tap[i]] * d[i].w;
+        c->weights_follow = c->weights_follow && tap_weight[t] == tap_weight[0] + t;
+    }
+    c->y_linear = d[2].y == 1 && contiguous(d, true);
+    if (conv_direct(c))
+        return TT_OK;
+    const bool channels_inner = c->x_channel == 1 && c->channels >= 8, long_taps = d[2].n_taps > d[2].out;
+    c->by_columns = !channels_inner && !long_taps;
+    c->tap_major = channels_inner;
+    return implicit_product(c);
+}
+
+tt_status eng_fast_convolution(eng_run *run, const hlo_graph *g, const hlo_node *node, const eng_tensor *in,
+                               eng_tensor *out) {
+    (void)g;
+    conv whole = {.arena = run->arena};
+    window windows[CONV_DIMS];
+    if (!read_node(node, &in[0], &in[1], out, &whole, windows))
+        return eng_not_mine;
+    const tt_arena_mark mark = tt_arena_mark_get(run->arena);
+    const int64_t n[CONV_DIMS] = {phases(&windows[0]), phases(&windows[1]), phases(&windows[2])};
+    const bool dilated = windows[0].base_dilation * windows[1].base_dilation * windows[2].base_dilation > 1;
+    if (dilated || whole.channels == 0 || hlo_type_elements(&in[1].type) == 0)
+        memset(out->data, 0, (size_t)hlo_type_bytes(&out->type)); /* phases without taps */
+    tt_status status = TT_OK;
+    for (int64_t phase = 0; phase < n[0] * n[1] * n[2] && !status; phase++) {
+        conv c = whole;
+        const int64_t r[CONV_DIMS] = {phase / n[2] / n[1], phase / n[2] % n[1], phase % n[2]};
+        int64_t y_start = 0;
+        for (int i = 0; i < CONV_DIMS; i++)
+            enter_phase(run->arena, &windows[i], r[i], &c.dim[i], &y_start);
+        c.y += y_start * c.bytes;
+        status = run_phase(&c);
+        tt_arena_rewind(run->arena, mark);
+    }
+    return status;
+}
+
+bool eng_conv(const hlo_graph *g, const hlo_node *node, const eng_tensor *x, const eng_tensor *w, eng_tensor *out) {
+    const eng_tensor in[2] = {*x, *w};
+    eng_run run = {.arena = tt_arena_create()};
+    tt_status status = eng_fast_convolution(&run, g, node, in, out);
+    tt_arena_destroy(run.arena);
+    if (status && status != eng_not_mine)
+        tt_status_free(status);
+    return !status;
+}

@@ -1,0 +1,64 @@
+/* fast_conv.h - a convolution as the convolution files see it: strides instead of layouts, lists of taps instead
+ * of padding, dilation and reversal.
+ *
+ * For one group: y[o, (n, pos)] = sum over k = (c, tap) of w[o, k] x[n, c, pos * step + at(tap)], zero outside x.
+ * Base dilation is undone by splitting the output into phases, each an ordinary convolution with fewer taps. */
+#ifndef ENG_FAST_CONV_H
+#define ENG_FAST_CONV_H
+#include "engine/fast_gemm.h"
+
+enum { CONV_DIMS = 3 };
+
+/* One spatial dimension of one phase. */
+typedef struct conv_dim {
+    int64_t in, out;            /* extent of x; positions of this phase */
+    int64_t step;               /* of x for one position */
+    int64_t n_taps;
+    const int64_t *at;          /* position of each tap in x for output 0 */
+    const int64_t *weight;      /* its index in the kernel */
+    int64_t tap_step;           /* difference of neighbouring at */
+    int64_t x, w, y;            /* strides in elements */
+} conv_dim;
+
+typedef struct conv {
+    const eng_flavor *f;
+    const eng_kernels *kernels;
+    tt_dtype dtype;
+    int64_t bytes;              /* of an element */
+    int64_t groups, batch, channels, outs; /* all but groups: per group */
+    int64_t x_group, x_batch, x_channel, w_group, w_out, w_channel, y_group, y_batch, y_out;
+    conv_dim dim[CONV_DIMS];    /* outer to inner */
+    const char *x, *w;
+    char *y;
+    tt_arena *arena;
+    /* as a product */
+    int64_t taps, positions, columns, k;
+    bool tap_major;             /* k = tap * channels + c, else c * taps + tap */
+    bool by_columns;            /* panels are filled along columns (then not tap_major), else along k */
+    const int64_t *tap_weight;  /* per tap: offset in w */
+    bool weights_follow;        /* tap_weight[t] == tap_weight[0] + t */
+    bool y_linear;              /* positions are contiguous in y */
+} conv;
+
+/* Fills a panel: columns [column, column + n) of group g, k in [k0, k0 + kc); n <= f->nr. scratch: SLOT_A. */
+void conv_pack_columns(const conv *, int64_t g, int64_t column, int64_t n, int64_t k0, int64_t kc, void *panel);
+/* Copies w[rows, k0 .. k0 + kc) of group g, rows i .. i + m, into dst[m][kc]. */
+void conv_gather_weights(const conv *, int64_t g, int64_t i, int64_t m, int64_t k0, int64_t kc, char *dst);
+/* Direct forms for groups of one channel and for short sums of long rows; false: not one of theirs. */
+bool conv_direct(const conv *);
+/* Position of tap t in each dimension. */
+static inline void conv_tap(const conv *c, int64_t t, int64_t out_tap[CONV_DIMS]) {
+    out_tap[2] = t % c->dim[2].n_taps;
+    t /= c->dim[2].n_taps;
+    out_tap[1] = t % c->dim[1].n_taps;
+    out_tap[0] = t / c->dim[1].n_taps;
+}
+/* Values i in [0, count) with 0 <= at + i * step < extent, as [*out_first, *out_end). */
+static inline void conv_valid(int64_t at, int64_t step, int64_t extent, int64_t count, int64_t *out_first,
+                              int64_t *out_end) {
+    *out_first = at < 0 ? (-at + step - 1) / step : 0;
+    *out_end = at >= extent ? 0 : eng_min(count, (extent - 1 - at) / step + 1);
+    if (*out_end < *out_first)
+        *out_end = *out_first;
+}
+#endif

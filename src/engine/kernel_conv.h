@@ -1,0 +1,226 @@
+/* kernel_conv.h - template: reading runs of an image into rows of a panel, and the direct sums of convolutions
+ * that are no products. */
+
+INLINE void gather_scalar(const int bytes, int width, const eng_piece *pieces, int n_pieces, int64_t step,
+                          const char *base, int64_t row_bytes, int64_t rows, char *dst, int64_t dst_bytes) {
+    for (int64_t r = 0; r < rows; r++, base += row_bytes, dst += dst_bytes) {
+        memset(dst, 0, (size_t)(width * bytes));
+        for (int u = 0; u < n_pieces; u++) {
+            const eng_piece *p = &pieces[u];
+            const char *from = base + p->at * bytes;
+            char *to = dst + p->first * bytes;
+            for (int i = 0; i < p->count; i++, from += step * bytes, to += bytes)
+                memcpy(to, from, (size_t)bytes);
+        }
+    }
+}
+
+#if SIMD == 512
+/* Lanes that one vector of 16 (32 for 16-bit elements) takes from one piece; `from` is where lane 0 would lie. */
+typedef struct lanes { uint32_t mask; int64_t from; } lanes;
+
+static int cut_lanes(const eng_piece *pieces, int n_pieces, int first, int width, int64_t step, lanes *out) {
+    int n = 0;
+    for (int u = 0; u < n_pieces; u++) {
+        const int lo = pieces[u].first > first ? pieces[u].first : first;
+        const int end = pieces[u].first + pieces[u].count, hi = end < first + width ? end : first + width;
+        if (hi > lo)
+            out[n++] = (lanes){(uint32_t)(((1ull << (hi - lo)) - 1) << (lo - first)),
+                               pieces[u].at - (int64_t)(pieces[u].first - first) * step};
+    }
+    return n;
+}
+
+INLINE __m512i load_lanes32(__m512i v, lanes l, const char *base, const int step) {
+    const char *p = base + l.from * 4;
+    if (step == 1)
+        return _mm512_mask_loadu_epi32(v, (__mmask16)l.mask, p);
+    const uint32_t spread = _pdep_u32(l.mask, 0x55555555u);
+    const uint32_t spread_high = _pdep_u32(l.mask >> 8, 0x5555u);
+    const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    __m512i low = _mm512_maskz_loadu_epi32((__mmask16)spread, p), high = _mm512_maskz_loadu_epi32((__mmask16)spread_high, p + 64);
+    return _mm512_mask_mov_epi32(v, (__mmask16)l.mask, _mm512_permutex2var_epi32(low, even, high));
+}
+
+INLINE __m512i load_lanes16(__m512i v, lanes l, const char *base, const int step) {
+    const char *p = base + l.from * 2;
+    if (step == 1)
+        return _mm512_mask_loadu_epi16(v, l.mask, p);
+    static const uint16_t order[32] = {0,  2,  4,  6,  8,  10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30,
+                                       32, 34, 36, 38, 40, 42, 44, 46, 48, 50, 52, 54, 56, 58, 60, 62};
+    __m512i low = _mm512_maskz_loadu_epi16(_pdep_u32(l.mask & 0xffff, 0x55555555u), p);
+    __m512i high = _mm512_maskz_loadu_epi16(_pdep_u32(l.mask >> 16, 0x55555555u), p + 64);
+    return _mm512_mask_mov_epi16(v, l.mask, _mm512_permutex2var_epi16(low, _mm512_loadu_si512(order), high));
+}
+
+/* Rows of 32 lanes. The count of loads a vector is a constant so that the common cases unroll. */
+INLINE void gather_lanes(const int bytes, const int step, const lanes *a, const int na, const lanes *b, const int nb,
+                         const char *base, int64_t row_bytes, int64_t rows, char *dst, int64_t dst_bytes) {
+    for (int64_t r = 0; r < rows; r++, base += row_bytes, dst += dst_bytes) {
+        __m512i v = _mm512_setzero_si512(), w = v;
+        for (int i = 0; i < na; i++)
+            v = bytes == 4 ? load_lanes32(v, a[i], base, step) : load_lanes16(v, a[i], base, step);
+        for (int i = 0; i < nb && bytes == 4; i++)
+            w = load_lanes32(w, b[i], base, step);
+        _mm512_storeu_si512(dst, v);
+        if (bytes == 4)
+            _mm512_storeu_si512(dst + 64, w);
+    }
+}
+
+static void gather_rows(int bytes, int width, const eng_piece *pieces, int n_pieces, int64_t step, const char *base,
+                        int64_t row_bytes, int64_t rows, char *dst, int64_t dst_bytes) {
+    if (width != 32 || step < 1 || step > 2 || bytes == 8) {
+        if (bytes == 4)
+            gather_scalar(4, width, pieces, n_pieces, step, base, row_bytes, rows, dst, dst_bytes);
+        else if (bytes == 2)
+            gather_scalar(2, width, pieces, n_pieces, step, base, row_bytes, rows, dst, dst_bytes);
+        else
+            gather_scalar(8, width, pieces, n_pieces, step, base, row_bytes, rows, dst, dst_bytes);
+        return;
+    }
+    lanes a[32], b[32];
+    const int per = bytes == 4 ? 16 : 32;
+    const int na = cut_lanes(pieces, n_pieces, 0, per, step, a);
+    const int nb = bytes == 4 ? cut_lanes(pieces, n_pieces, 16, 16, step, b) : 0;
+    if (bytes == 2)
+        if (step == 1)
+            gather_lanes(2, 1, a, na, b, 0, base, row_bytes, rows, dst, dst_bytes);
+        else
+            gather_lanes(2, 2, a, na, b, 0, base, row_bytes, rows, dst, dst_bytes);
+    else if (step == 2)
+        gather_lanes(4, 2, a, na, b, nb, base, row_bytes, rows, dst, dst_bytes);
+    else if (na == 1 && nb == 1)
+        gather_lanes(4, 1, a, 1, b, 1, base, row_bytes, rows, dst, dst_bytes);
+    else if (na == 2 && nb == 1)
+        gather_lanes(4, 1, a, 2, b, 1, base, row_bytes, rows, dst, dst_bytes);
+    else if (na == 1 && nb == 2)
+        gather_lanes(4, 1, a, 1, b, 2, base, row_bytes, rows, dst, dst_bytes);
+    else
+        gather_lanes(4, 1, a, na, b, nb, base, row_bytes, rows, dst, dst_bytes);
+}
+#else
+static void gather_rows(int bytes, int width, const eng_piece *pieces, int n_pieces, int64_t step, const char *base,
+                        int64_t row_bytes, int64_t rows, char *dst, int64_t dst_bytes) {
+    if (bytes == 4)
+        gather_scalar(4, width, pieces, n_pieces, step, base, row_bytes, rows, dst, dst_bytes);
+    else if (bytes == 2)
+        gather_scalar(2, width, pieces, n_pieces, step, base, row_bytes, rows, dst, dst_bytes);
+    else
+        gather_scalar(8, width, pieces, n_pieces, step, base, row_bytes, rows, dst, dst_bytes);
+}
+#endif
+
+/* n values at i, i + step .. as f32 */
+INLINE vf get_strided(const tt_dtype type, const void *x, int64_t i, int64_t step, int64_t n) {
+    if (step == 1)
+        return v_get_n(type, x, i, n);
+#if SIMD == 512
+    if (step == 2 && type == TT_F32) {
+        const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+        const float *p = (const float *)x + i;
+        return (vf)_mm512_permutex2var_ps((__m512)v_load_n(p, 2 * n - 1), even, (__m512)v_load_n(p + 16, 2 * n - 17));
+    }
+    if (step == 2) {
+        const int64_t rest = 2 * n - 1;
+        const __m512i pairs = _mm512_maskz_loadu_epi16(rest >= 32 ? 0xffffffffu : (1u << rest) - 1, (const uint16_t *)x + i);
+        if (type == TT_BF16)
+            return (vf)_mm512_slli_epi32(pairs, 16);
+        return (vf)_mm512_cvtph_ps(_mm512_cvtepi32_epi16(pairs));
+    }
+#endif
+    float lane[SIMD_VL] = {0};
+    for (int j = 0; j < SIMD_VL && j < n; j++)
+        lane[j] = v_scalar(type, x, i + j * step);
+    return v_load(lane);
+}
+
+/* One vector of each of `rows` rows, a constant: short rows would leave a single chain of sums. */
+INLINE void taps_across(const tt_dtype type, const int64_t step, const int rows, int n_taps, const float *w,
+                        const int64_t *at, const void *x, int64_t x_row, int64_t n, void *y, int64_t y_row, int64_t i) {
+    const int64_t width = n - i < SIMD_VL ? n - i : SIMD_VL;
+    vf sum[4] = {v_zero(), v_zero(), v_zero(), v_zero()};
+    for (int t = 0; t < n_taps; t++) {
+        const vf wv = v_set(w[t]);
+        _Pragma("GCC unroll 4") for (int r = 0; r < rows; r++)
+            sum[r] = v_fma(wv, get_strided(type, x, at[t] + r * x_row + i * step, step, width), sum[r]);
+    }
+    _Pragma("GCC unroll 4") for (int r = 0; r < rows; r++) v_put_n(type, y, r * y_row + i, sum[r], width);
+}
+
+INLINE void taps_typed(const tt_dtype type, const int64_t step, int n_taps, const float *w, const int64_t *at,
+                       const void *x_start, int64_t x_row, int64_t rows, int64_t n, void *y_start, int64_t y_row) {
+    const int bytes = type == TT_F32 ? 4 : 2;
+    const int64_t whole = n - n % (4 * SIMD_VL);
+    for (int64_t r = 0; r < rows; r++) {
+        const char *x = (const char *)x_start + r * x_row * bytes;
+        char *y = (char *)y_start + r * y_row * bytes;
+        for (int64_t i = 0; i < whole; i += 4 * SIMD_VL) {
+            vf sum[4] = {v_zero(), v_zero(), v_zero(), v_zero()};
+            for (int t = 0; t < n_taps; t++) {
+                const vf wv = v_set(w[t]);
+                _Pragma("GCC unroll 4") for (int u = 0; u < 4; u++)
+                    sum[u] = v_fma(wv, get_strided(type, x, at[t] + (i + u * SIMD_VL) * step, step, SIMD_VL), sum[u]);
+            }
+            _Pragma("GCC unroll 4") for (int u = 0; u < 4; u++) v_put(type, y, i + u * SIMD_VL, sum[u]);
+        }
+        if ((r & 3) == 3 || r + 1 == rows) { /* the ends of the last rows together */
+            const int64_t back = r & 3;
+            for (int64_t i = whole; i < n; i += SIMD_VL) {
+                if (back == 3)
+                    taps_across(type, step, 4, n_taps, w, at, x - 3 * x_row * bytes, x_row, n, y - 3 * y_row * bytes,
+                                y_row, i);
+                else
+                    for (int64_t q = 0; q <= back; q++)
+                        taps_across(type, step, 1, n_taps, w, at, x - q * x_row * bytes, 0, n, y - q * y_row * bytes, 0, i);
+            }
+        }
+    }
+}
+
+#define BY_STEP(TYPE, CALL)                                                                                           \
+    if (step == 1)                                                                                                    \
+        CALL(TYPE, 1);                                                                                                \
+    else if (step == 2)                                                                                               \
+        CALL(TYPE, 2);                                                                                                \
+    else                                                                                                              \
+        CALL(TYPE, step)
+
+static void taps_rows(tt_dtype type, int n_taps, const float *w, const int64_t *at, const void *x, int64_t x_row,
+                      int64_t step, int64_t rows, int64_t n, void *y, int64_t y_row) {
+#define TAPS_CALL(TYPE, STEP) taps_typed(TYPE, STEP, n_taps, w, at, x, x_row, rows, n, y, y_row)
+    if (type == TT_F32) {
+        BY_STEP(TT_F32, TAPS_CALL);
+    } else if (type == TT_BF16) {
+        BY_STEP(TT_BF16, TAPS_CALL);
+    } else {
+        BY_STEP(TT_F16, TAPS_CALL);
+    }
+#undef TAPS_CALL
+}
+
+INLINE float dot_typed(const tt_dtype type, const int64_t step, const void *a, const void *b, int64_t n) {
+    vf sum[2] = {v_zero(), v_zero()};
+    int64_t i = 0;
+    for (; i + 2 * SIMD_VL <= n; i += 2 * SIMD_VL)
+        _Pragma("GCC unroll 2") for (int u = 0; u < 2; u++)
+            sum[u] = v_fma(v_get(type, a, i + u * SIMD_VL),
+                           get_strided(type, b, (i + u * SIMD_VL) * step, step, SIMD_VL), sum[u]);
+    for (; i < n; i += SIMD_VL)
+        sum[0] = v_fma(v_get_n(type, a, i, n - i), get_strided(type, b, i * step, step, n - i < SIMD_VL ? n - i : SIMD_VL),
+                       sum[0]);
+    return v_sum(sum[0] + sum[1]);
+}
+
+static float dot_row(tt_dtype type, const void *a, const void *b, int64_t step, int64_t n) {
+#define DOT_CALL(TYPE, STEP) return dot_typed(TYPE, STEP, a, b, n)
+    if (type == TT_F32) {
+        BY_STEP(TT_F32, DOT_CALL);
+    } else if (type == TT_BF16) {
+        BY_STEP(TT_BF16, DOT_CALL);
+    } else {
+        BY_STEP(TT_F16, DOT_CALL);
+    }
+#undef DOT_CALL
+}
+#undef BY_STEP
