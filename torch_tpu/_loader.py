@@ -90,12 +90,13 @@ def _follow_matmul_precision():
 def load():
     _load_libraries()
     torch.utils.rename_privateuse1_backend("tpu")
-    from torch_tpu import _backend, tpu
+    from torch_tpu import _backend, distributed, tpu
 
     torch._register_device_module("tpu", tpu)
     torch.utils.generate_methods_for_privateuse1_backend(for_tensor=True, for_module=True, for_storage=True)
     torch.set_autocast_dtype("tpu", torch.bfloat16)
     _backend.install()
+    distributed.register()
     # The fused inference path of nn.TransformerEncoderLayer and nn.MultiheadAttention exists for CPU and CUDA only, but PyTorch
     # takes it for every renamed device.
     torch.backends.mha.set_fastpath_enabled(False)

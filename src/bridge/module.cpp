@@ -132,6 +132,7 @@ static void register_all() {
         bits->impl("_copy_from", torch::CppFunction::makeFallthrough());
     }
     register_autocast();
+    register_collectives();
 }
 
 } // namespace tpu

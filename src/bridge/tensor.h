@@ -119,7 +119,8 @@ const std::vector<std::string> &rows_unknown();
 // index.Tensor and its like: CPU indices move to the device, masks become integer indices. True when the list changed.
 bool prepare_indices(IValue &list, Device, c10::IntArrayRef sizes);
 
-// ---- autocast.cpp, nn.cpp, device.cpp ----
+// ---- autocast.cpp, nn.cpp, device.cpp, collective.cpp ----
+void register_collectives();
 void register_autocast();
 void register_nn(torch::Library &);
 void register_device();

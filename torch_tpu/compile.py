@@ -1,0 +1,123 @@
+"""torch.compile(backend="tpu"): an FX graph becomes one program.
+
+There is no op table here. AOTAutograd hands over a graph of ATen ops; its calls go through the dispatcher to the same lowerings as
+eager ops do, under a capture that records all of them and runs the whole as one program at its end.
+"""
+
+import functools
+
+import torch
+
+_OPTIONS = {"mode", "options", "name", "custom_module_name"}
+
+
+def _device_index(values):
+    for v in values:
+        if isinstance(v, torch.Tensor) and v.device.type == "tpu":
+            return v.device.index
+    return None
+
+
+def _graph_device(graph_module, example_inputs):
+    """The tpu device a graph works on, or None for a graph that has nothing to do with one."""
+    index = _device_index(example_inputs)
+    if index is None:
+        for node in graph_module.graph.nodes:
+            device = node.kwargs.get("device")
+            if device is not None and torch.device(device).type == "tpu":
+                return torch.device(device).index or torch.tpu.current_device()
+    return index
+
+
+def compile_graph(graph_module, example_inputs, name="graph"):
+    """Returns a callable over the graph's inputs, as AOTAutograd wants it; a graph without tpu tensors runs as it is."""
+    from torch._functorch.aot_autograd import make_boxed_func
+
+    device = _graph_device(graph_module, example_inputs)
+    if device is None:
+        return make_boxed_func(graph_module.forward)
+    ops = torch.ops.tpu_bridge
+
+    def run(*arguments):
+        ops.capture_begin(device, name)
+        finished = False
+        try:
+            results = graph_module(*arguments)
+            finished = True
+        finally:
+            ops.capture_end(finished)
+        return results
+
+    return make_boxed_func(run)
+
+
+def tpu(graph_module, example_inputs, **options):
+    """The backend "tpu" of torch.compile. `mode` and `options` are accepted and change nothing yet.
+
+    Raises TypeError for an option it does not know.
+    """
+    from torch._dynamo.backends.common import aot_autograd
+
+    _register_device_interface()
+    unknown = set(options) - _OPTIONS
+    if unknown:
+        raise TypeError(f"backend 'tpu' has no option {', '.join(sorted(unknown))}; it takes {', '.join(sorted(_OPTIONS))}")
+    compile_as = {kind: functools.partial(compile_graph, name=kind) for kind in ("forward", "backward", "inference")}
+    compiler = aot_autograd(
+        fw_compiler=compile_as["forward"], bw_compiler=compile_as["backward"], inference_compiler=compile_as["inference"]
+    )
+    return compiler(graph_module, example_inputs)
+
+
+@functools.cache
+def _register_device_interface():
+    """Tells Dynamo what device "tpu" has. Its built-in interface, registered lazily, knows neither streams nor events, so ask for
+    it first and then replace it."""
+    from torch._dynamo import device_interface
+
+    device_interface.get_interface_for_device("tpu")
+
+    class TpuInterface(device_interface.DeviceInterface):
+        Event, Stream, device = torch.Event, torch.Stream, torch.tpu.device
+        current_device = staticmethod(torch.tpu.current_device)
+        set_device = staticmethod(torch.tpu.set_device)
+        device_count = staticmethod(torch.tpu.device_count)
+        is_available = staticmethod(torch.tpu.is_available)
+        synchronize = staticmethod(torch.tpu.synchronize)
+        stream = staticmethod(torch.tpu.stream)
+        current_stream = staticmethod(torch.tpu.current_stream)
+        set_stream = staticmethod(torch.tpu.set_stream)
+        get_device_properties = staticmethod(torch.tpu.get_device_properties)
+
+        class Worker:
+            set_device = staticmethod(torch.tpu.set_device)
+            current_device = staticmethod(torch.tpu.current_device)
+            get_device_properties = staticmethod(torch.tpu.get_device_properties)
+
+        @staticmethod
+        def exchange_device(index):
+            return torch._C._accelerator_exchangeDevice(index)
+
+        @staticmethod
+        def maybe_exchange_device(index):
+            return torch._C._accelerator_maybeExchangeDevice(index)
+
+        @staticmethod
+        def is_dtype_supported(dtype, including_emulation=False):
+            return not dtype.is_complex or dtype == torch.complex64
+
+        @staticmethod
+        def is_bf16_supported(including_emulation=False):
+            return True
+
+        @staticmethod
+        def is_triton_capable(device=None):
+            return False
+
+        @staticmethod
+        def get_compute_capability(device=None):
+            return 0
+
+    device_interface.register_interface_for_device("tpu", TpuInterface)
+    for i in range(torch.tpu.device_count()):
+        device_interface.register_interface_for_device(f"tpu:{i}", TpuInterface)
