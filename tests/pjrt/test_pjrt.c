@@ -1,0 +1,896 @@
+/* test_pjrt.c - PJRT conformance: what our client and JAX rely on, on any plugin.
+ *
+ * TT_TEST_PLUGIN=path ./test_pjrt [name ...]. Run on XLA:CPU it checks the tests; run on the engine it checks the engine.
+ * Values are checked against arithmetic done here. */
+#include "pjrt_test.h"
+#include <math.h>
+#include <pthread.h>
+#include <time.h>
+
+static const char ADD[] = "module @add { func.func public @main(%a: tensor<256xf32>, %b: tensor<256xf32>) -> tensor<256xf32> {\n"
+                          "  %0 = stablehlo.add %a, %b : tensor<256xf32>\n  return %0 : tensor<256xf32>\n} }\n";
+
+static void fill(float *x, int n, float scale) {
+    for (int i = 0; i < n; i++)
+        x[i] = scale * (float)(i % 97 - 40);
+}
+
+TEST(plugin_and_attributes) {
+    setup();
+    CHECK(api->version.major == 0);
+    CHECK(api->version.minor >= 81);
+    tt_pjrt_plugin_attributes a = {0};
+    OK(Plugin_Attributes, a);
+    CHECK(a.count > 0);
+    if (!is_engine)
+        return;
+    int missing = 0;
+    for (int s = 0; s < TT_PJRT_N_SLOTS; s++)
+        CHECK(api->fn[s] != NULL);
+#define PJRT(slot, c, engine, args)                                       \
+    if (!engine) {                                                        \
+        tt_pjrt_none none = {sizeof none, NULL};                          \
+        CHECK(!good(api->fn[TT_PJRT_##slot](&none)));                     \
+        CHECK(last_code == 12 && strstr(last_error, "PJRT_" #slot " "));  \
+        missing++;                                                        \
+    }
+#include "tables/pjrt.def"
+#undef PJRT
+    CHECK(missing > 10);
+}
+
+TEST(small_args_are_refused) {
+    setup();
+    size_t few[2] = {16, 0};
+    CHECK(!good(api->fn[TT_PJRT_Client_PlatformName](few)));
+    CHECK(last_code == 3);
+}
+
+TEST(client_options_and_devices) {
+    setup();
+    tt_pjrt_named_value o = {.struct_size = sizeof o, .name = "no_such_option", .name_size = 14, .type = TT_PJRT_VALUE_INT64, .int64 = 1, .value_size = 1};
+    tt_pjrt_client_create c = {.options = &o, .n_options = 1};
+    CHECK(!good(CALL(Client_Create, c)));
+    CHECK(last_code == 3 && strstr(last_error, "no_such_option"));
+    tt_pjrt_get_array d = {.object = client};
+    OK(Client_AddressableDevices, d);
+    CHECK(d.count == 4);
+    for (size_t i = 0; i < d.count; i++) {
+        tt_pjrt_get_pointer p = {.object = device_at((int)i)};
+        OK(Device_GetDescription, p);
+        tt_pjrt_get_int id = {.object = p.value};
+        OK(DeviceDescription_Id, id);
+        CHECK(id.value == (int)i);
+        tt_pjrt_string kind = {.object = p.value};
+        OK(DeviceDescription_Kind, kind);
+        CHECK(kind.size > 0);
+        tt_pjrt_get_pointer m = {.object = device_at((int)i)};
+        OK(Device_DefaultMemory, m);
+        CHECK(m.value != NULL);
+    }
+    tt_pjrt_client_lookup l = {.client = client, .id = 77};
+    CHECK(!good(CALL(Client_LookupDevice, l)));
+}
+
+TEST(compile_errors_are_errors) {
+    setup();
+    CHECK(!compile_for("module { func.func @main( }", 1, 1, 0));
+    CHECK(last_code != 0 && last_error[0]);
+    CHECK(!compile_for("not a program at all", 1, 1, 0));
+    CHECK(!compile_for("module { func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> { %0 = stablehlo.no_such_op %a : tensor<4xf32>\n return %0 : tensor<4xf32> } }", 1, 1, 0));
+    CHECK(!compile_for("module { func.func @main(%a: tensor<4xf32>, %b: tensor<5xf32>) -> tensor<4xf32> {\n"
+                       " %0 = \"stablehlo.add\"(%a, %b) : (tensor<4xf32>, tensor<5xf32>) -> tensor<4xf32>\n return %0 : tensor<4xf32> } }", 1, 1, 0));
+    tt_pjrt_program p = {.struct_size = sizeof p, .code = (char *)(uintptr_t)ADD, .code_size = sizeof ADD - 1, .format = "nonsense", .format_size = 8};
+    tt_pjrt_client_compile a = {.client = client, .program = &p, .options = "\x1a\x04\x20\x01\x28\x01", .options_size = 6};
+    CHECK(!good(CALL(Client_Compile, a)));
+}
+
+TEST(run_add) {
+    setup();
+    float a[256], b[256], r[256];
+    fill(a, 256, 1), fill(b, 256, .5f);
+    tt_pjrt_loaded *l = compile(ADD);
+    tt_pjrt_buffer *in[2] = {put_f32(256, a), put_f32(256, b)}, *out[1];
+    tt_pjrt_event *done = NULL;
+    CHECK(run_with(l, 2, in, out, &done, NULL, 0));
+    CHECK(await_event(done));
+    CHECK(get(out[0], r, sizeof r));
+    for (int i = 0; i < 256; i++)
+        CHECK(r[i] == a[i] + b[i]);
+    tt_pjrt_get_array dims = {.object = out[0]};
+    OK(Buffer_Dimensions, dims);
+    CHECK(dims.count == 1 && ((const int64_t *)dims.items)[0] == 256);
+    tt_pjrt_get_int type = {.object = out[0]};
+    OK(Buffer_ElementType, type);
+    CHECK(type.value == TT_PJRT_TYPE_F32);
+    tt_pjrt_get_size bytes = {.object = out[0]};
+    OK(Buffer_OnDeviceSizeInBytes, bytes);
+    CHECK(bytes.value == 1024);
+    drop(out[0]), drop(in[0]), drop(in[1]);
+    loaded_destroy(l);
+}
+
+TEST(results_may_be_params_constants_or_twice_the_same) {
+    setup();
+    float a[4] = {1, 2, 3, 4}, r[4];
+    tt_pjrt_loaded *l = compile("module { func.func @main(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<2x2xf32>, tensor<2xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xi32>) {\n"
+                                " %c = stablehlo.constant dense<[5.0, 6.0]> : tensor<2xf32>\n %0 = stablehlo.add %a, %a : tensor<4xf32>\n"
+                                " %1 = stablehlo.reshape %a : (tensor<4xf32>) -> tensor<2x2xf32>\n %i = stablehlo.iota dim = 0 : tensor<4xi32>\n"
+                                " return %a, %a, %1, %c, %0, %0, %i : tensor<4xf32>, tensor<4xf32>, tensor<2x2xf32>, tensor<2xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xi32> } }");
+    if (!l)
+        return;
+    tt_pjrt_buffer *in[1] = {put_f32(4, a)}, *out[7];
+    if (run(l, 1, in, out)) {
+        for (int k = 0; k < 3; k++)
+            CHECK(get(out[k], r, 16) && !memcmp(r, a, 16));
+        CHECK(get(out[3], r, 8) && r[0] == 5 && r[1] == 6);
+        for (int k = 4; k < 6; k++)
+            CHECK(get(out[k], r, 16) && r[0] == 2 && r[3] == 8);
+        int32_t iota[4];
+        CHECK(get(out[6], iota, 16) && iota[0] == 0 && iota[3] == 3);
+        for (int k = 0; k < 7; k++)
+            drop(out[k]);
+    }
+    drop(in[0]);
+    loaded_destroy(l);
+}
+
+TEST(bad_arguments) {
+    setup();
+    float a[256] = {0};
+    tt_pjrt_loaded *l = compile(ADD);
+    int64_t n = 256;
+    tt_pjrt_buffer *good_one = put_f32(256, a), *shorter = put_f32(128, a), *elsewhere = put_on(1, TT_PJRT_TYPE_F32, 1, &n, NULL, 0, a), *out[1] = {NULL};
+    tt_pjrt_buffer *few[1] = {good_one}, *shape[2] = {good_one, shorter}, *device[2] = {good_one, elsewhere};
+    CHECK(!run_with(l, 1, few, out, NULL, NULL, 0));
+    CHECK(!run_with(l, 2, shape, out, NULL, NULL, 0));
+    CHECK(!run_with(l, 2, device, out, NULL, NULL, 0));
+    drop(good_one), drop(shorter), drop(elsewhere);
+    loaded_destroy(l);
+}
+
+TEST(strided_and_laid_out_host_arrays) {
+    setup();
+    float m[12], r[12];
+    for (int i = 0; i < 12; i++)
+        m[i] = (float)i;
+    int64_t dims[2] = {3, 4}, column_major[2] = {4, 12};
+    tt_pjrt_buffer *b = put_on(0, TT_PJRT_TYPE_F32, 2, dims, column_major, TT_PJRT_ONLY_DURING_CALL, m);
+    CHECK(get(b, r, 48));
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 4; k++)
+            CHECK(r[i * 4 + k] == m[i + k * 3]);
+    int64_t order[2] = {0, 1};
+    tt_pjrt_layout layout = {.struct_size = sizeof layout, .type = TT_PJRT_LAYOUT_TILED, .tiled = {.struct_size = sizeof layout.tiled, .minor_to_major = order, .n_minor_to_major = 2}};
+    tt_pjrt_buffer_to_host a = {.source = b, .layout = &layout, .host = r, .host_size = 48};
+    CHECK(good(CALL(Buffer_ToHostBuffer, a)) && await_event(a.event));
+    CHECK(!memcmp(r, m, 48));
+    tt_pjrt_buffer_to_host ask = {.source = b};
+    OK(Buffer_ToHostBuffer, ask);
+    CHECK(ask.host_size == 48);
+    drop(b);
+    int64_t every_other[1] = {8}, six = 6; /* a strided vector, and a reversed one */
+    b = put_on(0, TT_PJRT_TYPE_F32, 1, &six, every_other, TT_PJRT_ONLY_DURING_CALL, m);
+    CHECK(get(b, r, 24) && r[0] == 0 && r[5] == 10);
+    drop(b);
+    if (is_engine) {
+        int64_t back[1] = {-4};
+        b = put_on(0, TT_PJRT_TYPE_F32, 1, &six, back, TT_PJRT_ONLY_DURING_CALL, m + 5);
+        CHECK(get(b, r, 24) && r[0] == 5 && r[5] == 0);
+        drop(b);
+        b = put_f32(12, m);
+        CHECK(!get(b, r, 47));
+        drop(b);
+    }
+}
+
+TEST(scalars_and_empty_arrays) {
+    setup();
+    float x = 2.5f, r = 0;
+    tt_pjrt_loaded *l = compile("module { func.func @main(%a: tensor<f32>, %b: tensor<0x3xf32>) -> (tensor<f32>, tensor<0x3xf32>) {\n"
+                                " %0 = stablehlo.multiply %a, %a : tensor<f32>\n %1 = stablehlo.add %b, %b : tensor<0x3xf32>\n return %0, %1 : tensor<f32>, tensor<0x3xf32> } }");
+    int64_t empty[2] = {0, 3};
+    tt_pjrt_buffer *in[2] = {put_on(0, TT_PJRT_TYPE_F32, 0, NULL, NULL, 0, &x), put_on(0, TT_PJRT_TYPE_F32, 2, empty, NULL, 0, &x)}, *out[2];
+    if (l && run(l, 2, in, out)) {
+        CHECK(get(out[0], &r, 4) && r == 6.25f);
+        CHECK(get(out[1], &r, 0));
+        drop(out[0]), drop(out[1]);
+    }
+    drop(in[0]), drop(in[1]);
+    loaded_destroy(l);
+}
+
+TEST(zero_copy_aliases_and_says_when_done) {
+    setup();
+    int64_t n = 1024;
+    float *host = aligned_alloc(64, 4096), r[1024];
+    fill(host, 1024, 1);
+    tt_pjrt_buffer_from_host a = {.client = client, .data = host, .type = TT_PJRT_TYPE_F32, .dims = &n, .n_dims = 1, .semantics = TT_PJRT_ZERO_COPY, .device = device_at(0)};
+    OK(Client_BufferFromHostBuffer, a);
+    CHECK(get(a.buffer, r, 4096) && !memcmp(r, host, 4096));
+    CHECK(pointer_of(a.buffer) == host);
+    drop(a.buffer);
+    CHECK(await_event(a.done_with_host));
+    free(host);
+}
+
+static const char DONATE[] = "module { func.func @main(%a: tensor<1024xf32> {tf.aliasing_output = 0 : i32}, %b: tensor<1024xf32>) -> tensor<1024xf32> {\n"
+                             " %0 = stablehlo.add %a, %b : tensor<1024xf32>\n return %0 : tensor<1024xf32> } }";
+static const char DONOR[] = "module { func.func @main(%a: tensor<1024xf32> {jax.buffer_donor = true}, %b: tensor<1024xf32>) -> tensor<1024xf32> {\n"
+                            " %0 = stablehlo.add %a, %b : tensor<1024xf32>\n return %0 : tensor<1024xf32> } }";
+
+static void donate(const char *text) {
+    float a[1024], b[1024], r[1024];
+    fill(a, 1024, 1), fill(b, 1024, 2);
+    tt_pjrt_loaded *l = compile(text);
+    tt_pjrt_buffer *in[2] = {put_f32(1024, a), put_f32(1024, b)}, *out[1];
+    void *before = pointer_of(in[0]);
+    CHECK(run(l, 2, in, out));
+    CHECK(is_deleted(in[0]) && !is_deleted(in[1]));
+    CHECK(pointer_of(out[0]) == before);
+    CHECK(get(out[0], r, 4096) && r[77] == a[77] + b[77]);
+    CHECK(!run_with(l, 2, in, out + 0, NULL, NULL, 0)); /* it is gone */
+    CHECK(!get(in[0], r, 4096));
+    drop(in[0]);
+    /* not donated when the caller says so */
+    int64_t keep = 0;
+    tt_pjrt_buffer *again[2] = {put_f32(1024, a), in[1]}, *out2[1];
+    before = pointer_of(again[0]);
+    CHECK(run_with(l, 2, again, out2, NULL, &keep, 1));
+    CHECK(!is_deleted(again[0]) && pointer_of(out2[0]) != before);
+    CHECK(get(again[0], r, 4096) && !memcmp(r, a, 4096));
+    CHECK(get(out2[0], r, 4096) && r[77] == a[77] + b[77]);
+    drop(again[0]), drop(in[1]), drop(out[0]), drop(out2[0]);
+    loaded_destroy(l);
+}
+
+TEST(donation_by_alias) {
+    setup();
+    donate(DONATE);
+}
+
+TEST(donation_by_donor) {
+    setup();
+    donate(DONOR);
+}
+
+TEST(donation_spares_memory_that_others_hold) {
+    setup();
+    if (!is_engine)
+        return; /* others fail or wait here */
+    float a[1024], b[1024], r[1024];
+    fill(a, 1024, 1), fill(b, 1024, 2);
+    tt_pjrt_loaded *l = compile(DONATE);
+    tt_pjrt_buffer *in[2] = {put_f32(1024, a), put_f32(1024, b)}, *out[1];
+    tt_pjrt_object o = {.object = in[0]};
+    OK(Buffer_IncreaseExternalReferenceCount, o);
+    float *held = pointer_of(in[0]);
+    CHECK(run(l, 2, in, out));
+    CHECK(get(out[0], r, 4096) && r[10] == a[10] + b[10]);
+    CHECK(!memcmp(held, a, 4096)); /* still what it was */
+    tt_pjrt_object o2 = {.object = in[0]};
+    OK(Buffer_DecreaseExternalReferenceCount, o2);
+    CHECK(!good(CALL(Buffer_DecreaseExternalReferenceCount, o2)));
+    drop(in[0]), drop(in[1]), drop(out[0]);
+    /* zero-copy host memory is never written */
+    float *host = aligned_alloc(64, 4096);
+    memcpy(host, a, 4096);
+    int64_t n = 1024;
+    tt_pjrt_buffer *in2[2] = {put_on(0, TT_PJRT_TYPE_F32, 1, &n, NULL, TT_PJRT_ZERO_COPY, host), put_f32(1024, b)};
+    CHECK(run(l, 2, in2, out));
+    CHECK(!memcmp(host, a, 4096));
+    CHECK(get(out[0], r, 4096) && r[10] == a[10] + b[10]);
+    drop(in2[0]), drop(in2[1]), drop(out[0]);
+    loaded_destroy(l);
+    free(host);
+}
+
+/* ---- asynchrony ---- */
+static _Atomic int called;
+static void on_ready(tt_pjrt_error *error, void *context) {
+    CHECK(good(error));
+    CHECK(context == &called);
+    called++;
+}
+
+TEST(asynchronous_runs_keep_order) {
+    setup();
+    enum { N = 256, CHAIN = 20 };
+    char text[1024];
+    snprintf(text, sizeof text,
+             "module { func.func @main(%%a: tensor<%dx%dxf32>, %%b: tensor<%dx%dxf32>) -> tensor<%dx%dxf32> {\n"
+             " %%0 = \"stablehlo.dot_general\"(%%a, %%b) {dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>} : "
+             "(tensor<%dx%dxf32>, tensor<%dx%dxf32>) -> tensor<%dx%dxf32>\n return %%0 : tensor<%dx%dxf32> } }", N, N, N, N, N, N, N, N, N, N, N, N, N, N);
+    tt_pjrt_loaded *l = compile(text);
+    if (!l)
+        return;
+    float *a = calloc(N * N, 4), *b = calloc(N * N, 4), *r = calloc(N * N, 4);
+    for (int i = 0; i < N; i++)
+        for (int k = 0; k < N; k++) {
+            a[i * N + k] = (float)(i + k);
+            b[i * N + (i + 1) % N] = 1; /* a permutation: each product rotates columns by one */
+        }
+    int64_t dims[2] = {N, N};
+    tt_pjrt_buffer *x = put_on(0, TT_PJRT_TYPE_F32, 2, dims, NULL, 0, a), *p = put_on(0, TT_PJRT_TYPE_F32, 2, dims, NULL, 0, b);
+    tt_pjrt_event *last = NULL;
+    for (int i = 0; i < CHAIN; i++) {
+        tt_pjrt_buffer *in[2] = {x, p}, *out[1];
+        CHECK(run_with(l, 2, in, out, i == CHAIN - 1 ? &last : NULL, NULL, 0));
+        drop(x); /* deleted while runs that use it may still be queued */
+        x = out[0];
+    }
+    tt_pjrt_event_on_ready o = {.event = last, .callback = on_ready, .context = &called};
+    called = 0;
+    OK(Event_OnReady, o);
+    tt_pjrt_get_pointer ready = {.object = x};
+    OK(Buffer_ReadyEvent, ready);
+    CHECK(get(x, r, N * N * 4));
+    CHECK(await_event(last));
+    for (int spins = 0; !called && spins < 1000; spins++)
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    CHECK(called == 1);
+    tt_pjrt_get_bool is = {.object = ready.value};
+    OK(Event_IsReady, is);
+    CHECK(is.value);
+    CHECK(await_event(ready.value));
+    bool right = true;
+    for (int i = 0; i < N; i++)
+        for (int k = 0; k < N; k++)
+            right &= r[i * N + (k + CHAIN) % N] == a[i * N + k];
+    CHECK(right);
+    drop(x), drop(p);
+    loaded_destroy(l);
+    free(a), free(b), free(r);
+}
+
+/* ---- control flow, in-place updates ---- */
+TEST(while_loops) {
+    setup();
+    /* carries: counter, a buffer updated in place at the counter, a pair that swaps, an accumulator that uses an outer value */
+    tt_pjrt_loaded *l = compile(
+        "module { func.func @main(%n: tensor<i32>, %x: tensor<8xf32>, %k: tensor<f32>) -> (tensor<i32>, tensor<8xf32>, tensor<f32>, tensor<f32>, tensor<f32>) {\n"
+        " %zero = stablehlo.constant dense<0> : tensor<i32>\n %f0 = stablehlo.constant dense<0.0> : tensor<f32>\n %f1 = stablehlo.constant dense<1.0> : tensor<f32>\n"
+        " %r:5 = \"stablehlo.while\"(%zero, %x, %f0, %f1, %f0) ({\n ^bb0(%i: tensor<i32>, %b: tensor<8xf32>, %p: tensor<f32>, %q: tensor<f32>, %s: tensor<f32>):\n"
+        "  %c = \"stablehlo.compare\"(%i, %n) {comparison_direction = #stablehlo<comparison_direction LT>} : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+        "  \"stablehlo.return\"(%c) : (tensor<i1>) -> ()\n }, {\n ^bb0(%i: tensor<i32>, %b: tensor<8xf32>, %p: tensor<f32>, %q: tensor<f32>, %s: tensor<f32>):\n"
+        "  %one = stablehlo.constant dense<1> : tensor<i32>\n  %j = stablehlo.add %i, %one : tensor<i32>\n"
+        "  %v = stablehlo.convert %i : (tensor<i32>) -> tensor<f32>\n  %w = stablehlo.reshape %v : (tensor<f32>) -> tensor<1xf32>\n"
+        "  %u = \"stablehlo.dynamic_update_slice\"(%b, %w, %i) : (tensor<8xf32>, tensor<1xf32>, tensor<i32>) -> tensor<8xf32>\n"
+        "  %t = stablehlo.add %s, %k : tensor<f32>\n"
+        "  \"stablehlo.return\"(%j, %u, %q, %p, %t) : (tensor<i32>, tensor<8xf32>, tensor<f32>, tensor<f32>, tensor<f32>) -> ()\n"
+        " }) : (tensor<i32>, tensor<8xf32>, tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<i32>, tensor<8xf32>, tensor<f32>, tensor<f32>, tensor<f32>)\n"
+        " return %r#0, %r#1, %r#2, %r#3, %r#4 : tensor<i32>, tensor<8xf32>, tensor<f32>, tensor<f32>, tensor<f32> } }");
+    if (!l)
+        return;
+    for (int n = 0; n < 7; n++) {
+        int32_t trips = n, i = -1;
+        float x[8] = {9, 9, 9, 9, 9, 9, 9, 9}, k = .5f, r[8], p = -1, q = -1, s = -1;
+        tt_pjrt_buffer *in[3] = {put_on(0, TT_PJRT_TYPE_S32, 0, NULL, NULL, 0, &trips), put_f32(8, x), put_on(0, TT_PJRT_TYPE_F32, 0, NULL, NULL, 0, &k)}, *out[5];
+        if (!run(l, 3, in, out))
+            break;
+        CHECK(get(out[0], &i, 4) && i == n);
+        CHECK(get(out[1], r, 32));
+        for (int e = 0; e < 8; e++)
+            CHECK(r[e] == (e < n ? (float)e : 9));
+        CHECK(get(out[2], &p, 4) && get(out[3], &q, 4) && p == (float)(n % 2) && q == (float)(1 - n % 2));
+        CHECK(get(out[4], &s, 4) && s == .5f * (float)n);
+        CHECK(get(in[1], r, 32) && !memcmp(r, x, 32)); /* the argument is not touched */
+        for (int e = 0; e < 5; e++)
+            drop(out[e]);
+        for (int e = 0; e < 3; e++)
+            drop(in[e]);
+    }
+    loaded_destroy(l);
+}
+
+TEST(branches) {
+    setup();
+    tt_pjrt_loaded *l = compile(
+        "module { func.func @main(%c: tensor<i1>, %i: tensor<i32>, %x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {\n"
+        " %y = stablehlo.add %x, %x : tensor<4xf32>\n"
+        " %r:2 = \"stablehlo.if\"(%c) ({\n  %m = stablehlo.multiply %y, %x : tensor<4xf32>\n  \"stablehlo.return\"(%m, %x) : (tensor<4xf32>, tensor<4xf32>) -> ()\n }, {\n"
+        "  \"stablehlo.return\"(%x, %y) : (tensor<4xf32>, tensor<4xf32>) -> ()\n }) : (tensor<i1>) -> (tensor<4xf32>, tensor<4xf32>)\n"
+        " %s = \"stablehlo.case\"(%i) ({\n  \"stablehlo.return\"(%x) : (tensor<4xf32>) -> ()\n }, {\n  \"stablehlo.return\"(%y) : (tensor<4xf32>) -> ()\n }, {\n"
+        "  %z = stablehlo.subtract %x, %y : tensor<4xf32>\n  \"stablehlo.return\"(%z) : (tensor<4xf32>) -> ()\n }) : (tensor<i32>) -> tensor<4xf32>\n"
+        " return %r#0, %r#1, %s : tensor<4xf32>, tensor<4xf32>, tensor<4xf32> } }");
+    if (!l)
+        return;
+    float x[4] = {1, -2, 3, 5}, r[4];
+    for (int k = -1; k < 5; k++) {
+        uint8_t c = k & 1;
+        int32_t index = k;
+        tt_pjrt_buffer *in[3] = {put_on(0, TT_PJRT_TYPE_PRED, 0, NULL, NULL, 0, &c), put_on(0, TT_PJRT_TYPE_S32, 0, NULL, NULL, 0, &index), put_f32(4, x)}, *out[3];
+        if (!run(l, 3, in, out))
+            break;
+        CHECK(get(out[0], r, 16) && r[1] == (c ? 8 : -2));
+        CHECK(get(out[1], r, 16) && r[1] == (c ? -2 : -4));
+        CHECK(get(out[2], r, 16) && r[1] == (k == 0 ? -2 : k == 1 ? -4 : 2));
+        for (int e = 0; e < 3; e++)
+            drop(out[e]), drop(in[e]);
+    }
+    loaded_destroy(l);
+}
+
+TEST(updates_of_donated_arguments_are_in_place) {
+    setup();
+    tt_pjrt_loaded *l = compile("module { func.func @main(%c: tensor<64x32xf32> {tf.aliasing_output = 0 : i32}, %u: tensor<1x32xf32>, %i: tensor<i32>) -> tensor<64x32xf32> {\n"
+                                " %z = stablehlo.constant dense<0> : tensor<i32>\n"
+                                " %0 = \"stablehlo.dynamic_update_slice\"(%c, %u, %i, %z) : (tensor<64x32xf32>, tensor<1x32xf32>, tensor<i32>, tensor<i32>) -> tensor<64x32xf32>\n"
+                                " return %0 : tensor<64x32xf32> } }");
+    if (!l)
+        return;
+    float cache[64 * 32] = {0}, row[32], r[64 * 32];
+    int64_t dims[2] = {64, 32}, row_dims[2] = {1, 32};
+    tt_pjrt_buffer *c = put_on(0, TT_PJRT_TYPE_F32, 2, dims, NULL, 0, cache);
+    void *at = pointer_of(c);
+    for (int32_t i = 0; i < 70; i += 23) {
+        for (int k = 0; k < 32; k++)
+            row[k] = (float)(i * 100 + k);
+        memcpy(cache + (i < 63 ? i : 63) * 32, row, 128);
+        tt_pjrt_buffer *in[3] = {c, put_on(0, TT_PJRT_TYPE_F32, 2, row_dims, NULL, 0, row), put_on(0, TT_PJRT_TYPE_S32, 0, NULL, NULL, 0, &i)}, *out[1];
+        CHECK(run(l, 3, in, out));
+        for (int k = 0; k < 3; k++)
+            drop(in[k]);
+        c = out[0];
+        CHECK(pointer_of(c) == at);
+    }
+    CHECK(get(c, r, sizeof r) && !memcmp(r, cache, sizeof r));
+    drop(c);
+    loaded_destroy(l);
+}
+
+/* ---- several devices ---- */
+static void run_many(const char *text, int replicas, int partitions, int n_out, const float *want /* [device][n_out] */) {
+    tt_pjrt_loaded *l = compile_for(text, replicas, partitions, 0);
+    if (!l) {
+        test_failures++;
+        fprintf(stderr, "compile: %.800s\n", last_error);
+        return;
+    }
+    enum { N = 8 };
+    int64_t n = N;
+    tt_pjrt_buffer *in[4], *out[4];
+    tt_pjrt_buffer *const *args[4];
+    tt_pjrt_buffer **outs[4];
+    tt_pjrt_event *done[4];
+    for (int d = 0; d < 4; d++) {
+        float x[N];
+        for (int i = 0; i < N; i++)
+            x[i] = (float)((d + 1) * 100 + i);
+        in[d] = put_on(d, TT_PJRT_TYPE_F32, 1, &n, NULL, 0, x);
+        args[d] = in + d;
+        outs[d] = out + d;
+    }
+    for (int repeat = 0; repeat < 20; repeat++) {
+        struct { tt_pjrt_execute_options o; char tail[TT_PJRT_TAIL]; } options = {.o = {.struct_size = sizeof options, .launch_id = repeat}};
+        tt_pjrt_execute a = {.executable = l, .options = &options.o, .arguments = args, .n_devices = 4, .n_args = 1, .outputs = outs, .complete_events = done};
+        OK(LoadedExecutable_Execute, a);
+        for (int d = 0; d < 4; d++) {
+            float r[32];
+            CHECK(await_event(done[d]));
+            CHECK(get(out[d], r, (size_t)n_out * 4));
+            CHECK(!memcmp(r, want + d * n_out, (size_t)n_out * 4));
+            drop(out[d]);
+        }
+    }
+    for (int d = 0; d < 4; d++)
+        drop(in[d]);
+    loaded_destroy(l);
+}
+
+#define SUM_REGION "({\n ^bb0(%p: tensor<f32>, %q: tensor<f32>):\n %s = stablehlo.add %p, %q : tensor<f32>\n \"stablehlo.return\"(%s) : (tensor<f32>) -> ()\n })"
+
+TEST(all_reduce_over_replicas) {
+    setup();
+    float want[4][8];
+    for (int d = 0; d < 4; d++)
+        for (int i = 0; i < 8; i++)
+            want[d][i] = (float)(1000 + 4 * i);
+    run_many("module attributes {mhlo.num_replicas = 4 : i32} { func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {\n"
+             " %0 = \"stablehlo.all_reduce\"(%x) " SUM_REGION " {replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>} : (tensor<8xf32>) -> tensor<8xf32>\n"
+             " return %0 : tensor<8xf32> } }", 4, 1, 8, want[0]);
+    for (int d = 0; d < 4; d++)
+        for (int i = 0; i < 8; i++)
+            want[d][i] = d < 2 ? (float)(300 + 2 * i) : (float)(700 + 2 * i);
+    run_many("module attributes {mhlo.num_replicas = 4 : i32} { func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {\n"
+             " %0 = \"stablehlo.all_reduce\"(%x) " SUM_REGION " {replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>} : (tensor<8xf32>) -> tensor<8xf32>\n"
+             " return %0 : tensor<8xf32> } }", 4, 1, 8, want[0]);
+}
+
+TEST(all_reduce_over_partitions) {
+    setup();
+    float want[4][8];
+    for (int d = 0; d < 4; d++)
+        for (int i = 0; i < 8; i++)
+            want[d][i] = (float)(1000 + 4 * i);
+    run_many("module attributes {mhlo.num_partitions = 4 : i32} { func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {\n"
+             " %0 = \"stablehlo.all_reduce\"(%x) " SUM_REGION " {replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, "
+             "channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>, use_global_device_ids} : (tensor<8xf32>) -> tensor<8xf32>\n"
+             " return %0 : tensor<8xf32> } }", 1, 4, 8, want[0]);
+}
+
+TEST(gather_scatter_permute) {
+    setup();
+    float gathered[4][32], scattered[4][2], permuted[4][8], exchanged[4][8];
+    for (int d = 0; d < 4; d++)
+        for (int i = 0; i < 32; i++)
+            gathered[d][i] = (float)((i / 8 + 1) * 100 + i % 8);
+    for (int d = 0; d < 4; d++)
+        for (int i = 0; i < 8; i++) {
+            if (i < 2)
+                scattered[d][i] = (float)(1000 + 4 * (d * 2 + i));
+            permuted[d][i] = d ? (float)(d * 100 + i) : 0;
+            exchanged[d][i] = (float)((i / 2 + 1) * 100 + d * 2 + i % 2);
+        }
+    run_many("module attributes {mhlo.num_replicas = 4 : i32} { func.func @main(%x: tensor<8xf32>) -> tensor<32xf32> {\n"
+             " %0 = \"stablehlo.all_gather\"(%x) {all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>} : (tensor<8xf32>) -> tensor<32xf32>\n"
+             " return %0 : tensor<32xf32> } }", 4, 1, 32, gathered[0]);
+    run_many("module attributes {mhlo.num_replicas = 4 : i32} { func.func @main(%x: tensor<8xf32>) -> tensor<2xf32> {\n"
+             " %0 = \"stablehlo.reduce_scatter\"(%x) " SUM_REGION " {scatter_dimension = 0 : i64, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>} : (tensor<8xf32>) -> tensor<2xf32>\n"
+             " return %0 : tensor<2xf32> } }", 4, 1, 2, scattered[0]);
+    run_many("module attributes {mhlo.num_replicas = 4 : i32} { func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {\n"
+             " %0 = \"stablehlo.collective_permute\"(%x) {source_target_pairs = dense<[[0, 1], [1, 2], [2, 3]]> : tensor<3x2xi64>} : (tensor<8xf32>) -> tensor<8xf32>\n"
+             " return %0 : tensor<8xf32> } }", 4, 1, 8, permuted[0]);
+    run_many("module attributes {mhlo.num_replicas = 4 : i32} { func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {\n"
+             " %0 = \"stablehlo.all_to_all\"(%x) {split_dimension = 0 : i64, concat_dimension = 0 : i64, split_count = 4 : i64, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>} : (tensor<8xf32>) -> tensor<8xf32>\n"
+             " return %0 : tensor<8xf32> } }", 4, 1, 8, exchanged[0]);
+}
+
+TEST(programs_on_other_devices_and_copies) {
+    setup();
+    float a[256], r[256];
+    fill(a, 256, 3);
+    int64_t n = 256;
+    tt_pjrt_loaded *l = compile_for(ADD, 1, 1, 2);
+    tt_pjrt_get_array d = {.object = l};
+    OK(LoadedExecutable_AddressableDevices, d);
+    CHECK(d.count == 1 && ((tt_pjrt_device *const *)d.items)[0] == device_at(2));
+    tt_pjrt_buffer *x = put_on(0, TT_PJRT_TYPE_F32, 1, &n, NULL, 0, a), *out[1];
+    tt_pjrt_buffer_copy_to c = {.buffer = x, .target = device_at(2)};
+    OK(Buffer_CopyToDevice, c);
+    tt_pjrt_get_pointer on = {.object = c.copy};
+    OK(Buffer_Device, on);
+    CHECK(on.value == device_at(2));
+    tt_pjrt_buffer *in[2] = {c.copy, c.copy};
+    CHECK(run(l, 2, in, out));
+    CHECK(get(out[0], r, 1024) && r[9] == 2 * a[9]);
+    drop(x), drop(c.copy), drop(out[0]);
+    loaded_destroy(l);
+    CHECK(!compile_for(ADD, 1, 1, 40));
+    CHECK(!compile_for(ADD, 8, 1, 0));
+}
+
+TEST(serialise_and_load) {
+    setup();
+    tt_pjrt_loaded *l = compile(ADD);
+    tt_pjrt_get_pointer e = {.object = l};
+    OK(LoadedExecutable_GetExecutable, e);
+    tt_pjrt_executable_serialize s = {.executable = e.value};
+    OK(Executable_Serialize, s);
+    char *copy = malloc(s.size);
+    memcpy(copy, s.data, s.size);
+    size_t size = s.size;
+    s.free_owner(s.owner);
+    tt_pjrt_get_size outputs = {.object = e.value};
+    OK(Executable_NumOutputs, outputs);
+    CHECK(outputs.value == 1);
+    tt_pjrt_string f = {.object = e.value};
+    OK(Executable_Fingerprint, f);
+    CHECK(f.size > 0);
+    tt_pjrt_compiled_memory_stats stats = {.executable = e.value};
+    OK(Executable_GetCompiledMemoryStats, stats);
+    CHECK(stats.argument == 2048 && stats.output == 1024);
+    tt_pjrt_object d = {.object = e.value};
+    OK(Executable_Destroy, d);
+    loaded_destroy(l);
+    tt_pjrt_deserialize_and_load load = {.client = client, .data = copy, .size = size};
+    OK(Executable_DeserializeAndLoad, load);
+    float a[256], r[256];
+    fill(a, 256, 1);
+    tt_pjrt_buffer *in[2] = {put_f32(256, a), put_f32(256, a)}, *out[1];
+    CHECK(run(load.executable, 2, in, out) && get(out[0], r, 1024) && r[200] == 2 * a[200]);
+    drop(in[0]), drop(in[1]), drop(out[0]);
+    loaded_destroy(load.executable);
+    if (is_engine)
+        for (size_t at = 0; at < size; at += 7) { /* a damaged one is refused, always */
+            copy[at] ^= 1;
+            tt_pjrt_deserialize_and_load bad = {.client = client, .data = copy, .size = size};
+            CHECK(!good(CALL(Executable_DeserializeAndLoad, bad)));
+            copy[at] ^= 1;
+            tt_pjrt_deserialize_and_load cut = {.client = client, .data = copy, .size = at};
+            CHECK(!good(CALL(Executable_DeserializeAndLoad, cut)));
+        }
+    free(copy);
+}
+
+/* ---- errors that come later, memory ---- */
+static int64_t in_use(void) {
+    tt_pjrt_memory_stats s = {.device = device_at(0)};
+    OK(Device_MemoryStats, s);
+    return s.bytes_in_use;
+}
+
+TEST(memory_is_counted_limited_and_returned) {
+    setup();
+    if (!is_engine)
+        return;
+    float a[1024] = {0};
+    int64_t before = in_use(), huge = (int64_t)1 << 38;
+    tt_pjrt_buffer *b = put_f32(1024, a);
+    CHECK(in_use() == before + 4096);
+    drop(b);
+    CHECK(in_use() == before);
+    tt_pjrt_create_uninitialized u = {.client = client, .dims = &huge, .n_dims = 1, .type = TT_PJRT_TYPE_F32, .device = device_at(0)};
+    CHECK(!good(CALL(Client_CreateUninitializedBuffer, u)));
+    CHECK(last_code == 8 && strstr(last_error, "1099511627776"));
+    tt_pjrt_loaded *l = compile("module { func.func @main(%a: tensor<f32>) -> tensor<274877906944xf32> {\n"
+                                " %0 = stablehlo.broadcast_in_dim %a, dims = [] : (tensor<f32>) -> tensor<274877906944xf32>\n return %0 : tensor<274877906944xf32> } }");
+    tt_pjrt_buffer *in[1] = {put_on(0, TT_PJRT_TYPE_F32, 0, NULL, NULL, 0, a)}, *out[1] = {NULL};
+    CHECK(!run_with(l, 1, in, out, NULL, NULL, 0));
+    CHECK(last_code == 8);
+    drop(in[0]);
+    loaded_destroy(l);
+    CHECK(in_use() == before);
+}
+
+TEST(a_failed_run_poisons_what_follows) {
+    setup();
+    if (!is_engine)
+        return;
+    /* a chip of 1 MiB: the fourth product of a queued chain does not fit */
+    tt_pjrt_named_value o[2] = {{.struct_size = sizeof *o, .name = "n_devices", .name_size = 9, .type = TT_PJRT_VALUE_INT64, .int64 = 1, .value_size = 1},
+                                {.struct_size = sizeof *o, .name = "memory_bytes", .name_size = 12, .type = TT_PJRT_VALUE_INT64, .int64 = 1 << 20, .value_size = 1}};
+    tt_pjrt_client *saved = client;
+    tt_pjrt_client_create c = {.options = o, .n_options = 2};
+    OK(Client_Create, c);
+    client = c.client;
+    enum { N = 256 };
+    char text[1024];
+    snprintf(text, sizeof text, "module { func.func @main(%%a: tensor<%dx%dxf32>) -> tensor<%dx%dxf32> {\n"
+             " %%0 = \"stablehlo.dot_general\"(%%a, %%a) {dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>} : "
+             "(tensor<%dx%dxf32>, tensor<%dx%dxf32>) -> tensor<%dx%dxf32>\n return %%0 : tensor<%dx%dxf32> } }", N, N, N, N, N, N, N, N, N, N, N, N);
+    tt_pjrt_loaded *l = compile(text);
+    float *a = calloc(N * N, 4);
+    int64_t dims[2] = {N, N};
+    tt_pjrt_buffer *chain[6] = {put_on(0, TT_PJRT_TYPE_F32, 2, dims, NULL, 0, a)};
+    bool refused = false;
+    int made = 1;
+    for (; made < 6 && !refused; made++)
+        refused = !run_with(l, 1, chain + made - 1, chain + made, NULL, NULL, 0);
+    if (refused) { /* at the call itself: then nothing was made */
+        made--;
+        CHECK(last_code == 8);
+    } else {
+        CHECK(!get(chain[5], a, N * N * 4));
+        CHECK(last_code == 8 && strstr(last_error, "out of memory"));
+        CHECK(!get(chain[5], a, N * N * 4)); /* again */
+        tt_pjrt_get_pointer ready = {.object = chain[5]};
+        OK(Buffer_ReadyEvent, ready);
+        CHECK(!await_event(ready.value));
+    }
+    CHECK(get(chain[2], a, N * N * 4));
+    for (int i = 0; i < made; i++)
+        drop(chain[i]);
+    loaded_destroy(l);
+    tt_pjrt_object d = {.object = client};
+    OK(Client_Destroy, d);
+    client = saved;
+    free(a);
+}
+
+/* ---- events of the caller ---- */
+TEST(created_events) {
+    setup();
+    if (!tt_pjrt_has(api, TT_PJRT_Event_Set) || !is_engine)
+        return;
+    tt_pjrt_event_create c = {0};
+    OK(Event_Create, c);
+    tt_pjrt_get_bool ready = {.object = c.event};
+    OK(Event_IsReady, ready);
+    CHECK(!ready.value);
+    tt_pjrt_event_set s = {.event = c.event, .code = 13, .message = "made up", .message_size = 7};
+    OK(Event_Set, s);
+    CHECK(!good(CALL(Event_Set, s)));
+    CHECK(!await_event(c.event));
+    CHECK(last_code == 13 && strstr(last_error, "made up"));
+}
+
+/* ---- threads ---- */
+static void *hammer(void *context) {
+    tt_pjrt_loaded *l = context;
+    float a[256], r[256];
+    for (int i = 0; i < 200; i++) {
+        fill(a, 256, (float)i);
+        tt_pjrt_buffer *in[2] = {put_f32(256, a), put_f32(256, a)}, *out[1], *out2[1];
+        bool ok = run_with(l, 2, in, out, NULL, NULL, 0);
+        tt_pjrt_buffer *second[2] = {out[0], in[0]};
+        ok = ok && run_with(l, 2, second, out2, NULL, NULL, 0);
+        drop(in[0]), drop(in[1]), drop(out[0]);
+        ok = ok && get(out2[0], r, 1024);
+        for (int k = 0; k < 256; k++)
+            ok &= r[k] == 3 * a[k];
+        drop(out2[0]);
+        if (!ok)
+            return "wrong";
+    }
+    return NULL;
+}
+
+TEST(many_threads) {
+    setup();
+    tt_pjrt_loaded *l = compile(ADD);
+    pthread_t threads[6];
+    for (int i = 0; i < 6; i++)
+        pthread_create(&threads[i], NULL, hammer, l);
+    for (int i = 0; i < 6; i++) {
+        void *result;
+        pthread_join(threads[i], &result);
+        CHECK(result == NULL);
+    }
+    loaded_destroy(l);
+}
+
+/* ---- random programs: planning, aliases and in-place work against plain arithmetic ---- */
+static uint64_t seed;
+static int pick(int n) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (int)((seed >> 33) % (uint64_t)n);
+}
+
+TEST(random_programs) {
+    setup();
+    enum { ROUNDS = 150, N = 24, MAX = 40 };
+    for (int round = 0; round < ROUNDS; round++) {
+        seed = (uint64_t)round * 7919 + 1;
+        float values[MAX][N];
+        int n_params = 1 + pick(4), n = 0, shape[MAX]; /* 0: 24, 1: 4x6, 2: 6x4 */
+        static const char *const types[] = {"tensor<24xf32>", "tensor<4x6xf32>", "tensor<6x4xf32>"};
+        char *text = malloc(20000), *at = text;
+        at += sprintf(at, "module { func.func @main(");
+        bool donated[4];
+        for (; n < n_params; n++) {
+            donated[n] = pick(2);
+            shape[n] = pick(3);
+            at += sprintf(at, "%s%%v%d: %s%s", n ? ", " : "", n, types[shape[n]], donated[n] ? " {jax.buffer_donor = true}" : "");
+            for (int k = 0; k < N; k++)
+                values[n][k] = (float)(pick(200) - 100) / 8;
+        }
+        char *signature = at;
+        at += sprintf(at, ") -> (                                                                                                                                        ) {\n");
+        at += sprintf(at, " %%zero = stablehlo.constant dense<0> : tensor<i32>\n %%two = stablehlo.constant dense<2> : tensor<i32>\n");
+        int count = n_params + 3 + pick(MAX - 12);
+        for (; n < count; n++) {
+            int a = pick(n), b = pick(n);
+            for (int tries = 0; shape[b] != shape[a] && tries < 20; tries++)
+                b = pick(n);
+            if (shape[b] != shape[a])
+                b = a;
+            const char *t = types[shape[a]];
+            shape[n] = shape[a];
+            switch (pick(7)) {
+            case 0:
+                at += sprintf(at, " %%v%d = stablehlo.add %%v%d, %%v%d : %s\n", n, a, b, t);
+                for (int k = 0; k < N; k++)
+                    values[n][k] = values[a][k] + values[b][k];
+                break;
+            case 1:
+                at += sprintf(at, " %%v%d = stablehlo.maximum %%v%d, %%v%d : %s\n", n, a, b, t);
+                for (int k = 0; k < N; k++)
+                    values[n][k] = fmaxf(values[a][k], values[b][k]);
+                break;
+            case 2:
+                at += sprintf(at, " %%v%d = stablehlo.negate %%v%d : %s\n", n, a, t);
+                for (int k = 0; k < N; k++)
+                    values[n][k] = -values[a][k];
+                break;
+            case 3: /* another name for the same bytes */
+                shape[n] = pick(3);
+                at += sprintf(at, " %%v%d = stablehlo.reshape %%v%d : (%s) -> %s\n", n, a, t, types[shape[n]]);
+                memcpy(values[n], values[a], sizeof values[n]);
+                break;
+            case 4: { /* a contiguous part written over another value: [8, 16) of a into [2, 10) of b */
+                int x = -1, y = -1;
+                for (int k = 0; k < n; k++)
+                    if (!shape[k]) {
+                        if (x < 0 || pick(2))
+                            x = k;
+                        if (y < 0 || pick(2))
+                            y = k;
+                    }
+                if (x < 0) {
+                    at += sprintf(at, " %%v%d = stablehlo.abs %%v%d : %s\n", n, a, t);
+                    for (int k = 0; k < N; k++)
+                        values[n][k] = fabsf(values[a][k]);
+                    break;
+                }
+                shape[n] = 0;
+                at += sprintf(at, " %%s%d = \"stablehlo.slice\"(%%v%d) {start_indices = array<i64: 8>, limit_indices = array<i64: 16>, strides = array<i64: 1>} : (tensor<24xf32>) -> tensor<8xf32>\n", n, x);
+                at += sprintf(at, " %%v%d = \"stablehlo.dynamic_update_slice\"(%%v%d, %%s%d, %%two) : (tensor<24xf32>, tensor<8xf32>, tensor<i32>) -> tensor<24xf32>\n", n, y, n);
+                memcpy(values[n], values[y], sizeof values[n]);
+                for (int k = 0; k < 8; k++)
+                    values[n][2 + k] = values[x][8 + k];
+                break;
+            }
+            case 5: { /* rows by columns */
+                if (!shape[a]) {
+                    at += sprintf(at, " %%v%d = \"stablehlo.reverse\"(%%v%d) {dimensions = array<i64: 0>} : (%s) -> %s\n", n, a, t, t);
+                    for (int k = 0; k < N; k++)
+                        values[n][k] = values[a][N - 1 - k];
+                    break;
+                }
+                int rows = shape[a] == 1 ? 4 : 6, columns = N / rows;
+                shape[n] = 3 - shape[a];
+                at += sprintf(at, " %%v%d = \"stablehlo.transpose\"(%%v%d) {permutation = array<i64: 1, 0>} : (%s) -> %s\n", n, a, t, types[shape[n]]);
+                for (int i = 0; i < rows; i++)
+                    for (int k = 0; k < columns; k++)
+                        values[n][k * rows + i] = values[a][i * columns + k];
+                break;
+            }
+            default:
+                at += sprintf(at, " %%v%d = stablehlo.subtract %%v%d, %%v%d : %s\n", n, a, b, t);
+                for (int k = 0; k < N; k++)
+                    values[n][k] = values[a][k] - values[b][k];
+                break;
+            }
+        }
+        int n_out = 1 + pick(5), outs[5];
+        at += sprintf(at, " return ");
+        char list[256] = "", *l_at = list;
+        for (int k = 0; k < n_out; k++) {
+            outs[k] = pick(3) ? n - 1 - pick(n < 8 ? n : 8) : pick(n);
+            at += sprintf(at, "%s%%v%d", k ? ", " : "", outs[k]);
+            l_at += sprintf(l_at, "%s%s", k ? ", " : "", types[shape[outs[k]]]);
+        }
+        sprintf(at, " : %s } }\n", list);
+        memcpy(signature + 6, list, strlen(list));
+        tt_pjrt_loaded *l = compile(text);
+        tt_pjrt_buffer *in[4], *out[5];
+        float r[N];
+        static const int64_t dims[3][2] = {{24, 0}, {4, 6}, {6, 4}};
+        for (int repeat = 0; l && repeat < 2; repeat++) {
+            int64_t keep[4], n_keep = 0;
+            for (int k = 0; k < n_params; k++) {
+                in[k] = put_on(0, TT_PJRT_TYPE_F32, shape[k] ? 2 : 1, dims[shape[k]], NULL, 0, values[k]);
+                if (repeat && pick(2))
+                    keep[n_keep++] = k;
+            }
+            if (!run_with(l, n_params, in, out, NULL, keep, (int)n_keep)) {
+                test_failures++;
+                fprintf(stderr, "round %d: %s\n%s\n", round, last_error, text);
+                break;
+            }
+            bool right = true;
+            for (int k = 0; k < n_out; k++) {
+                right &= get(out[k], r, sizeof r);
+                for (int e = 0; e < N; e++)
+                    right &= r[e] == values[outs[k]][e] || (isnan(r[e]) && isnan(values[outs[k]][e]));
+            }
+            for (int k = 0; k < n_params; k++)
+                if (!is_deleted(in[k]))
+                    right &= get(in[k], r, sizeof r) && !memcmp(r, values[k], sizeof r);
+            if (!right) {
+                test_failures++;
+                fprintf(stderr, "round %d repeat %d is wrong:\n%s\n", round, repeat, text);
+            }
+            for (int k = 0; k < n_out; k++)
+                drop(out[k]);
+            for (int k = 0; k < n_params; k++)
+                drop(in[k]);
+        }
+        if (l)
+            loaded_destroy(l);
+        free(text);
+        if (test_failures > 3)
+            return;
+    }
+}
+
+TEST(zz_nothing_is_left) {
+    setup();
+    if (is_engine)
+        CHECK(in_use() == 0);
+    tt_pjrt_object d = {.object = client};
+    OK(Client_Destroy, d);
+    client = NULL;
+    api = NULL; /* a test that follows makes its own */
+}
