@@ -12,6 +12,10 @@ typedef void (*loop_kernel)(void *d, const void *a, const void *b, const void *c
 
 typedef enum loop_direction { LOOP_EQ, LOOP_NE, LOOP_LT, LOOP_LE, LOOP_GT, LOOP_GE } loop_direction;
 
+/* op + LOOP_ROW: the kernel that reduces a[0, n) by op to one element d: f32 from 16- and 32-bit floats, else the type itself. Where a
+ * pred's `and` meets no element the result has all bits set. */
+enum { LOOP_ROW = 1 << 16 };
+
 /* The element type of a key: in is operand 0's (for SELECT operand 1's), out the result's. NULL: there is none. */
 loop_kernel loop_find_base(int op, tt_dtype in, tt_dtype out, int direction);
 loop_kernel loop_find_avx2(int op, tt_dtype in, tt_dtype out, int direction);
@@ -24,7 +28,6 @@ loop_kernel loop_find(int op, tt_dtype in, tt_dtype out, int direction);
 loop_kernel loop_find_node(const hlo_graph *g, const hlo_node *node);
 int loop_direction_parse(const char *text);    /* "LT" ...; -1 if it is none */
 
-/* Row reductions (fast_reduce.c) need the combining kernels and these: */
 static inline int64_t loop_min(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t loop_max(int64_t a, int64_t b) { return a > b ? a : b; }
 

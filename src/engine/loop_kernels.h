@@ -344,6 +344,111 @@ PLAIN1(k_convert_B_PRED, uint16_t, uint8_t, (x & 0x7fff) != 0)
 PLAIN1(k_convert_F_D, float, double, x)
 PLAIN1(k_convert_D_F, double, float, x)
 
+/* ---- rows: one number from n; the kernel's d is a single element ----
+ * 16- and 32-bit floats give an f32 (sums of at most a few thousand elements; callers add those up in f64), others their own type. */
+#define ROW_FLOAT_(name, L, start, step, last)                                \
+    KERNEL(name##_##L) {                                                      \
+        const elem_##L *a = av;                                               \
+        vf m[4] = {K(start), K(start), K(start), K(start)};                   \
+        int64_t i = 0;                                                        \
+        UNUSED3;                                                              \
+        for (; i + 4 * VL <= n; i += 4 * VL)                                  \
+            _Pragma("GCC unroll 4") for (int u = 0; u < 4; u++) {             \
+                vf x = m[u], y = ld_##L(a + i + u * VL);                      \
+                m[u] = step;                                                  \
+            }                                                                 \
+        for (; i + VL <= n; i += VL) {                                        \
+            vf x = m[0], y = ld_##L(a + i);                                   \
+            m[0] = step;                                                      \
+        }                                                                     \
+        if (i < n) {                                                          \
+            vf x = m[1], y = ldp_##L(a + i, n - i), z = step;                 \
+            for (int k = 0; k < n - i; k++)                                   \
+                m[1][k] = z[k];                                               \
+        }                                                                     \
+        {                                                                     \
+            vf x = m[0], y = m[1], z;                                         \
+            z = step, x = m[2], y = m[3];                                     \
+            y = step, x = z;                                                  \
+            m[0] = step;                                                      \
+        }                                                                     \
+        for (int w = VL / 2; w; w /= 2)                                       \
+            for (int k = 0; k < w; k++) {                                     \
+                float x = m[0][k], y = m[0][k + w];                           \
+                m[0][k] = last;                                               \
+            }                                                                 \
+        *(float *)dv = m[0][0];                                               \
+    }
+#define fmaximum(x, y) ((x) != (x) ? (x) : (y) != (y) || (y) > (x) ? (y) : (x))
+#define fminimum(x, y) ((x) != (x) ? (x) : (y) != (y) || (y) < (x) ? (y) : (x))
+#define ROW_FBH(name, start, step, last) ROW_FLOAT_(name, F, start, step, last) ROW_FLOAT_(name, B, start, step, last) ROW_FLOAT_(name, H, start, step, last)
+ROW_FBH(k_row_add, 0, x + y, x + y)
+ROW_FBH(k_row_multiply, 1, x * y, x * y)
+ROW_FBH(k_row_maximum, -__builtin_inff(), sel(ne(x, x), x, max_x86(x, y)), fmaximum(x, y))
+ROW_FBH(k_row_minimum, __builtin_inff(), sel(ne(x, x), x, min_x86(x, y)), fminimum(x, y))
+
+#define ROW_DOUBLE(name, start, expr)                                         \
+    KERNEL(name##_D) {                                                        \
+        const double *a = av;                                                 \
+        double m[16];                                                         \
+        int64_t i = 0;                                                        \
+        UNUSED3;                                                              \
+        for (int k = 0; k < 16; k++)                                          \
+            m[k] = start;                                                     \
+        for (; i + 16 <= n; i += 16)                                          \
+            for (int k = 0; k < 16; k++) {                                    \
+                double x = m[k], y = a[i + k];                                \
+                m[k] = expr;                                                  \
+            }                                                                 \
+        for (int k = 0; i < n; i++, k++) {                                    \
+            double x = m[k], y = a[i];                                        \
+            m[k] = expr;                                                      \
+        }                                                                     \
+        for (int w = 8; w; w /= 2)                                            \
+            for (int k = 0; k < w; k++) {                                     \
+                double x = m[k], y = m[k + w];                                \
+                m[k] = expr;                                                  \
+            }                                                                 \
+        *(double *)dv = m[0];                                                 \
+    }
+ROW_DOUBLE(k_row_add, 0, x + y)
+ROW_DOUBLE(k_row_multiply, 1, x *y)
+ROW_DOUBLE(k_row_maximum, -__builtin_inf(), fmaximum(x, y))
+ROW_DOUBLE(k_row_minimum, __builtin_inf(), fminimum(x, y))
+
+#define ROW_INT_(name, T, start, expr)                                        \
+    KERNEL(name) {                                                            \
+        const T *a = av;                                                      \
+        T x = (T)(start);                                                     \
+        UNUSED3;                                                              \
+        for (int64_t i = 0; i < n; i++) {                                     \
+            T y = a[i];                                                       \
+            x = (T)(expr);                                                    \
+        }                                                                     \
+        *(T *)dv = x;                                                         \
+    }
+#define ROW_ANY(L, U)                                                         \
+    ROW_INT_(k_row_add_##L, U, 0, x + y)                                      \
+    ROW_INT_(k_row_multiply_##L, U, 1, x *(uint64_t)y)                        \
+    ROW_INT_(k_row_and_##L, U, -1, x & y)                                     \
+    ROW_INT_(k_row_or_##L, U, 0, x | y)                                       \
+    ROW_INT_(k_row_xor_##L, U, 0, x ^ y)
+#define ROW_ORDER(L, T, least, most)                                          \
+    ROW_INT_(k_row_maximum_##L, T, least, x > y ? x : y)                      \
+    ROW_INT_(k_row_minimum_##L, T, most, x < y ? x : y)
+ROW_ANY(U8, uint8_t)
+ROW_ANY(U16, uint16_t)
+ROW_ANY(U32, uint32_t)
+ROW_ANY(U64, uint64_t)
+ROW_ORDER(I8, int8_t, INT8_MIN, INT8_MAX)
+ROW_ORDER(I16, int16_t, INT16_MIN, INT16_MAX)
+ROW_ORDER(I32, int32_t, INT32_MIN, INT32_MAX)
+ROW_ORDER(I64, int64_t, INT64_MIN, INT64_MAX)
+ROW_ORDER(U8, uint8_t, 0, UINT8_MAX)
+ROW_ORDER(U16, uint16_t, 0, UINT16_MAX)
+ROW_ORDER(U32, uint32_t, 0, UINT32_MAX)
+ROW_ORDER(U64, uint64_t, 0, UINT64_MAX)
+
 /* ---- the table ---- */
 #define KEY(op, type) ((op) * 32 + (type))
 #define CASE(op, type, kernel) case KEY(HLO_##op, TT_##type): return kernel;
@@ -405,7 +510,24 @@ static loop_kernel find_unary(int op, tt_dtype in) {
     return NULL;
 }
 
+static loop_kernel find_row(int op, tt_dtype in) {
+#define CASE_UINT(op, name)                                                                                         \
+    CASE(op, I8, name##_U8) CASE(op, I16, name##_U16) CASE(op, I32, name##_U32) CASE(op, I64, name##_U64)           \
+    CASE(op, U8, name##_U8) CASE(op, U16, name##_U16) CASE(op, U32, name##_U32) CASE(op, U64, name##_U64)
+    switch (KEY(op, in)) {
+        CASE_FLOAT(ADD, k_row_add) CASE_FLOAT(MULTIPLY, k_row_multiply) CASE_FLOAT(MAXIMUM, k_row_maximum)
+        CASE_FLOAT(MINIMUM, k_row_minimum) CASE_UINT(ADD, k_row_add) CASE_UINT(MULTIPLY, k_row_multiply)
+        CASE_UINT(AND, k_row_and) CASE_UINT(OR, k_row_or) CASE_UINT(XOR, k_row_xor) CASE_INT(MAXIMUM, k_row_maximum)
+        CASE_INT(MINIMUM, k_row_minimum)
+        CASE(ADD, PRED, k_row_or_U8) CASE(MULTIPLY, PRED, k_row_and_U8) CASE(MAXIMUM, PRED, k_row_or_U8)
+        CASE(MINIMUM, PRED, k_row_and_U8) CASE(AND, PRED, k_row_and_U8) CASE(OR, PRED, k_row_or_U8) CASE(XOR, PRED, k_row_xor_U8)
+    }
+    return NULL;
+}
+
 loop_kernel LOOP_FIND(int op, tt_dtype in, tt_dtype out, int direction) {
+    if (op >= LOOP_ROW)
+        return find_row(op - LOOP_ROW, in);
     if (op == HLO_COMPARE)
         return find_compare(in, direction);
     if (op == HLO_CONVERT)

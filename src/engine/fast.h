@@ -1,0 +1,49 @@
+/* fast.h - what the fast kernels of single nodes share: collapsed shapes, regions as text, work shared out by shape. */
+#ifndef ENG_FAST_H
+#define ENG_FAST_H
+#include "engine/engine.h"
+#include "engine/loop.h"
+
+#define FAST_KERNEL(name) \
+    tt_status eng_fast_##name(eng_run *run, const hlo_graph *g, const hlo_node *node, const eng_tensor *in, eng_tensor *out)
+FAST_KERNEL(reduce);
+FAST_KERNEL(reduce_arg);
+FAST_KERNEL(transpose);
+FAST_KERNEL(broadcast_in_dim);
+FAST_KERNEL(slice);
+FAST_KERNEL(pad);
+FAST_KERNEL(concatenate);
+FAST_KERNEL(reverse);
+FAST_KERNEL(reshape);
+FAST_KERNEL(dynamic_slice);
+FAST_KERNEL(dynamic_update_slice);
+FAST_KERNEL(iota);
+FAST_KERNEL(gather);
+FAST_KERNEL(scatter);
+FAST_KERNEL(sort);
+FAST_KERNEL(top_k);
+FAST_KERNEL(rng_bit_generator);
+FAST_KERNEL(reduce_window);
+FAST_KERNEL(select_and_scatter);
+FAST_KERNEL(dot_general);      /* fast_dot.c */
+FAST_KERNEL(convolution);      /* fast_conv.c */
+
+/* What the value r of a region is, in terms of the block's parameters: "select(or(GT(p0,p2),...),p0,p2)". False: too long or not
+ * made of plain ops on parameters. Type conversions and constants make it false. */
+bool fast_region_text(const hlo_graph *g, const hlo_block *block, hlo_ref r, char *out, int size);
+/* The op of a region of two parameters that is one commutative op on them; HLO_INVALID if it is not. */
+hlo_op fast_region_op(const hlo_graph *g, const hlo_block *block);
+/* A region (old, new) -> new. */
+bool fast_region_takes_new(const hlo_graph *g, const hlo_block *block);
+
+/* Copies of strided arrays: element (i...) of dims from src + sum i*src_strides to dst + sum i*dst_strides, strides in bytes. Shares
+ * out big ones. fast_fill spreads one element. */
+void fast_copy(int rank, const int64_t *dims, int size, void *dst, const int64_t *dst_strides, const void *src, const int64_t *src_strides);
+void fast_fill(void *dst, const void *element, int size, int64_t n);
+void fast_strides(const hlo_type *t, int64_t *out_strides); /* bytes, dense row-major */
+/* The identity element of op for dtype, as bytes. */
+void fast_identity(hlo_op op, tt_dtype dtype, void *out);
+/* Runs fn over [0, n) cut into ranges of `grain` items (at least); ranges depend on n and grain only. */
+typedef void (*fast_range_fn)(void *context, int64_t from, int64_t to);
+void fast_ranges(int64_t n, int64_t grain, fast_range_fn fn, void *context);
+#endif

@@ -1,0 +1,268 @@
+/* fast_reduce.c - stablehlo.reduce with one operand and one commutative op.
+ *
+ * Dims are merged into runs that are all kept or all reduced. Reduced innermost: each result is a sum of row pieces. Kept
+ * innermost: columns are added up side by side. Float sums and products take f32 steps over at most a few thousand elements and go on in
+ * f64. How work is cut depends on the shape alone, so results never depend on the number of threads. */
+#include "engine/fast.h"
+#include <string.h>
+
+enum { PIECE = 4096, COLUMNS = 512, FLUSH = 32, GRAIN = 1 << 16 };
+
+typedef struct runs { int n; int64_t size[HLO_MAX_RANK], stride[HLO_MAX_RANK], count; } runs; /* strides in elements */
+
+typedef struct job {
+    hlo_op op;
+    tt_dtype dtype, acc;        /* of x; of what results are gathered in */
+    int size, acc_size;
+    bool wide;                  /* float sum or product: f64 gathers f32 pieces */
+    const char *x;
+    char *result;               /* [segments][n_out] acc */
+    runs kept, reduced;
+    int64_t n_out, inner;       /* innermost run's length */
+    int64_t per_row, units, segments, segment; /* units of work for each result (or column block); pieces per row; units in a segment */
+    int64_t blocks, width, group; /* columns: blocks of columns, their width; rows taken together */
+    loop_kernel row, combine, add, widen;
+} job;
+
+static void runs_add(runs *r, int64_t size, int64_t stride, bool merge) {
+    if (merge && r->n) {
+        r->size[r->n - 1] *= size;
+        r->stride[r->n - 1] = stride;
+    } else {
+        r->size[r->n] = size;
+        r->stride[r->n++] = stride;
+    }
+    r->count *= size;
+}
+
+/* Returns whether the innermost run is reduced. */
+static bool split(const hlo_type *t, hlo_ints dims, runs *kept, runs *reduced) {
+    bool is_reduced[HLO_MAX_RANK] = {false}, last = true, any = false;
+    int64_t stride = hlo_type_elements(t);
+    for (int i = 0; i < dims.n; i++)
+        is_reduced[dims.v[i]] = true;
+    kept->n = reduced->n = 0;
+    kept->count = reduced->count = 1;
+    for (int d = 0; d < t->rank; d++) {
+        if (t->dims[d])
+            stride /= t->dims[d];
+        if (t->dims[d] == 1)
+            continue;
+        runs_add(is_reduced[d] ? reduced : kept, t->dims[d], stride, any && last == is_reduced[d]);
+        last = is_reduced[d];
+        any = true;
+    }
+    return last;
+}
+
+/* Offset of the i-th of the first n runs' combinations, row-major. */
+static int64_t offset_of(const runs *r, int n, int64_t i) {
+    int64_t offset = 0;
+    for (int k = n - 1; k >= 0; k--) {
+        offset += i % r->size[k] * r->stride[k];
+        i /= r->size[k];
+    }
+    return offset;
+}
+
+/* ---- reduced innermost ---- */
+
+static void row_segment(const job *j, int64_t out, int64_t from, int64_t to, void *result) {
+    const char *base = j->x + offset_of(&j->kept, j->kept.n, out) * j->size;
+    double total = j->op == HLO_MULTIPLY;
+    char piece[16];
+    fast_identity(j->op, j->acc, result);
+    for (int64_t u = from; u < to; u++) {
+        int64_t row = u / j->per_row, at = u % j->per_row * PIECE;
+        const char *x = base + (offset_of(&j->reduced, j->reduced.n - 1, row) + at) * j->size;
+        int64_t n = loop_min(PIECE, j->inner - at);
+        if (!j->wide) {
+            j->row(piece, x, NULL, NULL, n);
+            j->combine(result, result, piece, NULL, 1);
+            continue;
+        }
+        j->row(piece, x, NULL, NULL, n);
+        float f;
+        memcpy(&f, piece, sizeof f);
+        total = j->op == HLO_ADD ? total + (double)f : total * (double)f;
+    }
+    if (j->wide)
+        memcpy(result, &total, sizeof total);
+}
+
+static void rows_range(void *context, int64_t from, int64_t to) {
+    const job *j = context;
+    if (j->units == 1 && !j->wide) { /* one piece is one result */
+        for (int64_t o = from; o < to; o++)
+            j->row(j->result + o * j->acc_size, j->x + offset_of(&j->kept, j->kept.n, o) * j->size, NULL, NULL, j->inner);
+        return;
+    }
+    for (int64_t i = from; i < to; i++) {
+        int64_t o = i / j->segments, s = i % j->segments, u = s * j->segment;
+        row_segment(j, o, u, loop_min(u + j->segment, j->units), j->result + (s * j->n_out + o) * j->acc_size);
+    }
+}
+
+/* ---- kept innermost ---- */
+
+typedef struct columns { char *acc; float *f32, *converted; } columns;
+
+static void flush(const job *j, columns *c, int64_t width) {
+    double *acc = (double *)(void *)c->acc;
+    if (j->op == HLO_ADD) {
+        for (int64_t k = 0; k < width; k++)
+            acc[k] += (double)c->f32[k], c->f32[k] = 0;
+    } else {
+        for (int64_t k = 0; k < width; k++)
+            acc[k] *= (double)c->f32[k], c->f32[k] = 1;
+    }
+}
+
+static void add_rows(const job *j, columns *c, const char *x, int64_t width) {
+    if (!j->wide) {
+        j->combine(c->acc, c->acc, x, NULL, width);
+        return;
+    }
+    if (j->widen) {
+        j->widen(c->converted, x, NULL, NULL, width);
+        x = (const char *)c->converted;
+    }
+    j->add(c->f32, c->f32, x, NULL, width);
+}
+
+static void column_segment(const job *j, columns *c, const char *base, int64_t full, int64_t from, int64_t to) {
+    char identity[16];
+    float one = j->op == HLO_MULTIPLY;
+    int last = j->reduced.n - 1, since = 0;
+    int64_t row_step = last >= 0 ? j->reduced.stride[last] : 0, last_size = last >= 0 ? j->reduced.size[last] : 1;
+    fast_identity(j->op, j->acc, identity);
+    fast_fill(c->acc, identity, j->acc_size, full);
+    if (j->wide)
+        fast_fill(c->f32, &one, 4, full);
+    for (int64_t u = from; u < to; u++) {
+        int64_t outer = u / j->per_row, first = u % j->per_row * j->group;
+        const char *x = base + (offset_of(&j->reduced, last, outer) + first * row_step) * j->size;
+        add_rows(j, c, x, j->group > 1 ? loop_min(j->group, last_size - first) * j->inner : full);
+        if (j->wide && ++since == FLUSH) {
+            flush(j, c, full);
+            since = 0;
+        }
+    }
+    if (j->wide && since)
+        flush(j, c, full);
+}
+
+static void columns_range(void *context, int64_t from, int64_t to) {
+    const job *j = context;
+    char *scratch = eng_scratch(FAST_SCRATCH, COLUMNS * (16 + 4 + 4));
+    if (!scratch)
+        return;
+    columns c = {scratch, (float *)(void *)(scratch + COLUMNS * 16), (float *)(void *)(scratch + COLUMNS * 20)};
+    for (int64_t i = from; i < to; i++) {
+        int64_t s = i % j->segments, block = i / j->segments % j->blocks, outer = i / j->segments / j->blocks;
+        int64_t at = block * j->width, width = loop_min(j->width, j->inner - at);
+        const char *base = j->x + (offset_of(&j->kept, j->kept.n - 1, outer) + at) * j->size;
+        int64_t full = j->group > 1 ? j->group * j->inner : width, u = s * j->segment;
+        column_segment(j, &c, base, full, u, loop_min(u + j->segment, j->units));
+        for (int64_t k = 1; k < j->group; k++)
+            j->combine(c.acc, c.acc, c.acc + k * j->inner * j->acc_size, NULL, j->inner);
+        memcpy(j->result + (s * j->n_out + outer * j->inner + at) * j->acc_size, c.acc, (size_t)(width * j->acc_size));
+    }
+}
+
+/* ---- both ---- */
+
+static void plan_segments(job *j, int64_t items, int64_t total) {
+    int64_t want = loop_max(1, loop_min(64, total / GRAIN));
+    j->segments = items >= want ? 1 : loop_min(j->units, (want + items - 1) / items);
+    j->segment = (j->units + j->segments - 1) / j->segments;
+    j->segments = (j->units + j->segment - 1) / j->segment;
+}
+
+/* result[n_out] op init, then the result's own type. */
+static void finish(const job *j, const eng_tensor *init, eng_tensor *out) {
+    char start[16], identity[16], first[16];
+    for (int64_t s = 1; s < j->segments; s++)
+        j->combine(j->result, j->result, j->result + s * j->n_out * j->acc_size, NULL, j->n_out);
+    fast_identity(j->op, j->dtype, identity);
+    memcpy(first, init->data, (size_t)j->size);
+    if (memcmp(first, identity, (size_t)j->size)) {
+        loop_kernel to_acc = loop_find(HLO_CONVERT, j->dtype, j->acc, 0);
+        if (j->acc == j->dtype)
+            memcpy(start, first, (size_t)j->size);
+        else
+            to_acc(start, first, NULL, NULL, 1);
+        for (int64_t i = 0; i < j->n_out; i++)
+            j->combine(j->result + i * j->acc_size, start, j->result + i * j->acc_size, NULL, 1);
+    }
+    if (j->acc != j->dtype)
+        loop_find(HLO_CONVERT, j->acc, j->dtype, 0)(out->data, j->result, NULL, NULL, j->n_out);
+    else if ((char *)out->data != j->result)
+        memcpy(out->data, j->result, (size_t)(j->n_out * j->size));
+}
+
+static bool job_kernels(job *j, bool rows) {
+    bool narrow = j->dtype == TT_F32 || j->dtype == TT_BF16 || j->dtype == TT_F16;
+    bool sums = j->op == HLO_ADD || j->op == HLO_MULTIPLY;
+    j->wide = narrow && sums && !(rows && j->units == 1);
+    j->acc = j->wide ? TT_F64 : rows && narrow ? TT_F32 : j->dtype;
+    j->acc_size = tt_dtype_size(j->acc);
+    j->row = loop_find(j->op + LOOP_ROW, j->dtype, j->dtype, 0);
+    j->combine = loop_find(j->op, j->acc, j->acc, 0);
+    j->add = loop_find(j->op, TT_F32, TT_F32, 0);
+    j->widen = j->dtype == TT_F32 ? NULL : loop_find(HLO_CONVERT, j->dtype, TT_F32, 0);
+    return j->combine && (!rows || j->row);
+}
+
+tt_status eng_fast_reduce(eng_run *run, const hlo_graph *g, const hlo_node *node, const eng_tensor *in, eng_tensor *out) {
+    if (node->n_operands == 4)
+        return eng_fast_reduce_arg(run, g, node, in, out);
+    if (node->n_operands != 2 || node->n_regions != 1 || out->type.dtype != in->type.dtype || in[1].type.dtype != in->type.dtype)
+        return eng_not_mine;
+    job j = {.op = fast_region_op(g, node->regions[0]), .dtype = in->type.dtype, .x = in->data, .group = 1, .blocks = 1};
+    if (j.op == HLO_INVALID || hlo_type_of(g, node->regions[0]->params[0])->dtype != j.dtype)
+        return eng_not_mine;
+    bool rows = split(&in->type, hlo_attr_ints(node, HLO_A_DIMENSIONS), &j.kept, &j.reduced);
+    int64_t total = hlo_type_elements(&in->type), items;
+    j.size = tt_dtype_size(j.dtype);
+    j.n_out = hlo_type_elements(&out->type);
+    if (!j.n_out)
+        return TT_OK;
+    if (!total) {
+        fast_fill(out->data, in[1].data, j.size, j.n_out);
+        return TT_OK;
+    }
+    if (rows) {
+        if (!j.reduced.n)
+            runs_add(&j.reduced, 1, 1, false);
+        j.inner = j.reduced.size[j.reduced.n - 1];
+        j.per_row = (j.inner + PIECE - 1) / PIECE;
+        j.units = j.reduced.count / j.inner * j.per_row;
+        items = j.n_out;
+    } else {
+        int last = j.reduced.n - 1;
+        j.inner = j.kept.size[j.kept.n - 1];
+        j.width = loop_min(j.inner, COLUMNS);
+        j.blocks = (j.inner + j.width - 1) / j.width;
+        if (last >= 0 && j.reduced.stride[last] == j.inner && j.inner <= COLUMNS / 2)
+            j.group = COLUMNS / j.inner;
+        int64_t last_size = last >= 0 ? j.reduced.size[last] : 1;
+        j.group = loop_min(j.group, last_size);
+        j.per_row = (last_size + j.group - 1) / j.group;
+        j.units = j.reduced.count / last_size * j.per_row;
+        items = j.n_out / j.inner * j.blocks;
+    }
+    if (!job_kernels(&j, rows))
+        return eng_not_mine;
+    plan_segments(&j, items, total);
+    j.result = out->data;
+    if (j.acc != j.dtype || j.segments > 1) {
+        j.result = run->arena ? tt_arena_alloc(run->arena, (size_t)(j.segments * j.n_out * j.acc_size)) : NULL;
+        if (!j.result)
+            return eng_not_mine;
+    }
+    int64_t n = items * j.segments;
+    fast_ranges(n, n * GRAIN / loop_max(total, 1), rows ? rows_range : columns_range, &j);
+    finish(&j, &in[1], out);
+    return TT_OK;
+}
