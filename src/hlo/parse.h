@@ -38,9 +38,23 @@ typedef struct hlo_parser {
 
 /* ---- parse_scan.c: characters, numbers, names, types ---- */
 bool hlo_parse_fail(hlo_parser *ps, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void hlo_scan_space(hlo_parser *ps);
-bool hlo_scan_is(hlo_parser *ps, char c);                  /* next character, after space; not taken */
-bool hlo_scan_eat(hlo_parser *ps, char c);
+void hlo_scan_space_slow(hlo_parser *ps);
+/* Past blanks and comments. */
+static inline void hlo_scan_space(hlo_parser *ps) {
+    if (ps->p < ps->end && (*ps->p <= ' ' || *ps->p == '/'))
+        hlo_scan_space_slow(ps);
+}
+/* The next character, after space, is c; it is not taken. */
+static inline bool hlo_scan_is(hlo_parser *ps, char c) {
+    hlo_scan_space(ps);
+    return ps->p < ps->end && *ps->p == c;
+}
+static inline bool hlo_scan_eat(hlo_parser *ps, char c) {
+    if (!hlo_scan_is(ps, c))
+        return false;
+    ps->p++;
+    return true;
+}
 bool hlo_scan_eat_text(hlo_parser *ps, const char *text);  /* punctuation such as "->" */
 bool hlo_scan_eat_word(hlo_parser *ps, const char *word);  /* a whole identifier */
 bool hlo_scan_expect(hlo_parser *ps, char c);

@@ -27,7 +27,7 @@ bool hlo_parse_fail(hlo_parser *ps, const char *format, ...) {
 
 /* ---- characters ---- */
 
-void hlo_scan_space(hlo_parser *ps) {
+void hlo_scan_space_slow(hlo_parser *ps) {
     const char *p = ps->p, *end = ps->end;
     for (; p < end; p++) {
         if (*p == ' ' || *p == '\n' || *p == '\t' || *p == '\r')
@@ -40,18 +40,6 @@ void hlo_scan_space(hlo_parser *ps) {
     ps->p = p;
 }
 
-bool hlo_scan_is(hlo_parser *ps, char c) {
-    hlo_scan_space(ps);
-    return ps->p < ps->end && *ps->p == c;
-}
-
-bool hlo_scan_eat(hlo_parser *ps, char c) {
-    if (!hlo_scan_is(ps, c))
-        return false;
-    ps->p++;
-    return true;
-}
-
 bool hlo_scan_eat_text(hlo_parser *ps, const char *text) {
     hlo_scan_space(ps);
     size_t n = strlen(text);
@@ -61,8 +49,16 @@ bool hlo_scan_eat_text(hlo_parser *ps, const char *text) {
     return true;
 }
 
-static bool is_word(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' || c == '.';
+static bool word_characters[256];
+
+__attribute__((constructor)) static void fill_word_characters(void) {
+    for (int c = 0; c < 128; c++)
+        word_characters[c] = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' ||
+                             c == '.';
+}
+
+static inline bool is_word(char c) {
+    return word_characters[(unsigned char)c];
 }
 
 bool hlo_scan_eat_word(hlo_parser *ps, const char *word) {

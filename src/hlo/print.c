@@ -21,10 +21,21 @@ typedef struct printer {
 
 #define PARAM_BIT 0x80000000u
 
-static void put(printer *p, const char *text) {
-    tt_str_append(p->out, text, strlen(text));
+/* Appends without the terminating zero: a program is a hundred small pieces a line, and hlo_print ends the text. */
+static inline void put_n(printer *p, const char *text, size_t n) {
+    tt_str *out = p->out;
+    if (out->capacity - out->length <= n) {
+        tt_str_append(out, text, n);
+        return;
+    }
+    memcpy(out->data + out->length, text, n);
+    out->length += n;
 }
-#define PUT(p, literal) tt_str_append((p)->out, (literal), sizeof(literal) - 1)
+
+static void put(printer *p, const char *text) {
+    put_n(p, text, strlen(text));
+}
+#define PUT(p, literal) put_n((p), (literal), sizeof(literal) - 1)
 
 static void put_int(printer *p, int64_t v) {
     char text[24], *end = text + sizeof text, *c = end;
@@ -34,7 +45,7 @@ static void put_int(printer *p, int64_t v) {
     while (u /= 10);
     if (v < 0)
         *--c = '-';
-    tt_str_append(p->out, c, (size_t)(end - c));
+    put_n(p, c, (size_t)(end - c));
 }
 
 static void put_type(printer *p, const hlo_type *t) {
@@ -62,7 +73,7 @@ static void put_string(printer *p, const char *text) {
         if (u == '"' || u == '\\' || u < 32 || u == 127)
             tt_str_printf(p->out, "\\%02X", u);
         else
-            tt_str_append(p->out, c, 1);
+            put_n(p, c, 1);
     }
     PUT(p, "\"");
 }
@@ -170,7 +181,7 @@ static void put_hex(printer *p, const unsigned char *data, int64_t bytes) {
             text[n++] = digits[data[i] >> 4];
             text[n++] = digits[data[i] & 15];
         }
-        tt_str_append(p->out, text, n);
+        put_n(p, text, n);
     }
     PUT(p, "\"");
 }
@@ -255,7 +266,7 @@ static void put_conv_side(printer *p, hlo_ints v, const char *letters) {
             if (v.v[i] != position)
                 continue;
             if (i < 2)
-                tt_str_append(p->out, letters + i, 1);
+                put_n(p, letters + i, 1);
             else
                 put_int(p, i - 2);
         }
@@ -296,7 +307,7 @@ static void put_enums(printer *p, const char *text) {
     for (const char *c = text; *c;) {
         size_t n = strcspn(c, ",");
         put(p, c == text ? "#stablehlo<precision " : ", #stablehlo<precision ");
-        tt_str_append(p->out, c, n);
+        put_n(p, c, n);
         PUT(p, ">");
         c += n + (c[n] == ',');
     }
@@ -389,7 +400,7 @@ static void put_attrs(printer *p, const hlo_node *n) {
 static void put_indent(printer *p, int depth) {
     static const char spaces[] = "                                                                ";
     size_t n = (size_t)depth * 2;
-    tt_str_append(p->out, spaces, n < sizeof spaces ? n : sizeof spaces - 1);
+    put_n(p, spaces, n < sizeof spaces ? n : sizeof spaces - 1);
 }
 
 static void put_values(printer *p, int n, const hlo_ref *values) {
@@ -528,6 +539,7 @@ void hlo_print(const hlo_graph *g, tt_str *out_text) {
     for (int i = 0; i < g->n_funcs; i++)
         put_func(&p, g->funcs[i]);
     PUT(&p, "}\n");
+    tt_str_append(out_text, "", 0);
     uselocale(saved);
     if (c_locale != (locale_t)0)
         freelocale(c_locale);

@@ -149,18 +149,17 @@ static const char *copy_func(hlo_copier *c, const char *name) {
 
 void hlo_graph_splice(hlo_graph *g, const hlo_graph *source, const hlo_ref *args, hlo_ref *out_results) {
     const hlo_block *body = source->funcs[0]->body;
-    memset(out_results, 0, sizeof *out_results * (size_t)body->n_results);
-    if (g->error)
-        return;
     hlo_copier c = {.g = g, .source = source, .map = tt_calloc(source->n_nodes, sizeof(hlo_ref))};
+    /* args are read before results are written: they may be one array */
     for (int i = 0; i < body->n_params && !g->error; i++) {
         const hlo_type *want = hlo_type_of(source, body->params[i]);
         if (!args[i] || args[i] >= g->n_nodes || !hlo_type_equal(hlo_type_of(g, args[i]), want))
             HLO_FAIL(g, INTERNAL, "argument %d of a fragment is not %s", i, hlo_type_print(g->arena, want));
         c.map[body->params[i]] = args[i];
     }
-    hlo_copy_block(&c, body);
-    for (int i = 0; i < body->n_results && !g->error; i++)
-        out_results[i] = c.map[body->results[i]];
+    if (!g->error)
+        hlo_copy_block(&c, body);
+    for (int i = 0; i < body->n_results; i++)
+        out_results[i] = g->error ? HLO_NONE : c.map[body->results[i]];
     free(c.map);
 }

@@ -139,6 +139,7 @@ typedef struct hasher {
     func_memo *memo; /* by function; shared by all hashers of a walk */
     uint32_t *ids;   /* by hlo_ref: its number in the order of its function's walk; shared likewise */
     uint32_t next;
+    int depth; /* calls deep: past a bound a callee counts by its name only */
     tt_hash h;
 } hasher;
 
@@ -160,21 +161,21 @@ static void hash_ints(hasher *s, hlo_ints v) {
 
 static void hash_block(hasher *s, const hlo_block *b);
 
-static tt_hash hash_func(const hlo_graph *g, func_memo *memo, uint32_t *ids, const hlo_func *f);
+static tt_hash hash_func(const hlo_graph *g, func_memo *memo, uint32_t *ids, const hlo_func *f, int depth);
 
 /* A callee counts by what it computes, not by its name. */
 static void hash_callee(hasher *s, const char *name) {
     int index = 0;
     while (index < s->g->n_funcs && strcmp(s->g->funcs[index]->name, name))
         index++;
-    if (index == s->g->n_funcs || s->memo[index].state == 1) {
+    if (index == s->g->n_funcs || s->memo[index].state == 1 || s->depth > 1000) {
         hash_text(s, name);
         return;
     }
     func_memo *m = &s->memo[index];
     if (m->state == 0) {
         m->state = 1;
-        m->h = hash_func(s->g, s->memo, s->ids, s->g->funcs[index]);
+        m->h = hash_func(s->g, s->memo, s->ids, s->g->funcs[index], s->depth + 1);
         m->state = 2;
     }
     tt_hash_word(&s->h, m->h.a);
@@ -253,8 +254,8 @@ static void hash_block(hasher *s, const hlo_block *b) {
         tt_hash_word(&s->h, s->ids[b->results[i]]);
 }
 
-static tt_hash hash_func(const hlo_graph *g, func_memo *memo, uint32_t *ids, const hlo_func *f) {
-    hasher s = {.g = g, .memo = memo, .ids = ids, .next = 1};
+static tt_hash hash_func(const hlo_graph *g, func_memo *memo, uint32_t *ids, const hlo_func *f, int depth) {
+    hasher s = {.g = g, .memo = memo, .ids = ids, .next = 1, .depth = depth};
     hash_block(&s, f->body);
     for (int i = 0; f->alias && i < f->body->n_params; i++)
         tt_hash_word(&s.h, (uint64_t)(f->alias[i] + 1) << 1 | f->donated[i]);
@@ -264,7 +265,7 @@ static tt_hash hash_func(const hlo_graph *g, func_memo *memo, uint32_t *ids, con
 tt_hash hlo_func_hash(const hlo_graph *g, const hlo_func *f) {
     func_memo *memo = tt_calloc((size_t)g->n_funcs, sizeof *memo);
     uint32_t *ids = tt_calloc(g->n_nodes, sizeof *ids);
-    tt_hash h = hash_func(g, memo, ids, f);
+    tt_hash h = hash_func(g, memo, ids, f, 0);
     free(memo);
     free(ids);
     return h;
@@ -277,7 +278,7 @@ tt_hash hlo_graph_hash(const hlo_graph *g) {
     for (int i = 0; i < g->n_funcs; i++) {
         if (i && !g->funcs[i]->is_public)
             continue; /* private functions count where they are called */
-        tt_hash f = hash_func(g, memo, ids, g->funcs[i]);
+        tt_hash f = hash_func(g, memo, ids, g->funcs[i], 0);
         tt_hash_word(&h, f.a);
         tt_hash_word(&h, f.b);
     }
