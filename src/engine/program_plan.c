@@ -387,7 +387,12 @@ static void find_in_place(eng_builder *b, eng_draft *d, int n, const hlo_ref *no
     }
 }
 
-/* False: no loop for these nodes. */
+static bool is_empty(const hlo_graph *g, hlo_ref r) {
+    const hlo_type *t = hlo_type_of(g, r);
+    return t && !hlo_type_elements(t);
+}
+
+/* False: no loop for these nodes. Loops have elements to go over: what touches an empty array runs singly. */
 static tt_status add_loop(eng_builder *b, int n, const hlo_ref *nodes, bool *out_done) {
     eng_planner *p = b->p;
     hlo_ref *outputs = TT_NEW_N(p->temporary, hlo_ref, n);
@@ -395,13 +400,17 @@ static tt_status add_loop(eng_builder *b, int n, const hlo_ref *nodes, bool *out
     const hlo_ref *inputs = NULL;
     for (int i = 0; i < n; i++) {
         const hlo_node *m = hlo_node_at(p->g, nodes[i]);
+        bool empty = is_empty(p->g, nodes[i]);
+        for (uint32_t k = 0; k < m->n_operands; k++)
+            empty |= is_empty(p->g, m->operands[k]);
+        *out_done = false;
+        if (empty)
+            return TT_OK;
         for (int k = 0; k < m->n_results; k++) {
             if (n_out < n && p->escapes[result_ref(p->g, nodes[i], k)])
                 outputs[n_out++] = result_ref(p->g, nodes[i], k);
-            if (m->n_results > 1) {
-                *out_done = false;
+            if (m->n_results > 1)
                 return TT_OK; /* loops compute single results */
-            }
         }
     }
     eng_loop *loop = n_out ? eng_loop_create(p->arena, p->g, n, nodes, n_out, outputs, &n_in, &inputs) : NULL;
@@ -528,6 +537,10 @@ static tt_status add_node(eng_builder *b, hlo_ref ref) {
     int64_t offset;
     if (is_constant(n))
         return TT_OK;
+    if (n->n_results == 1 && is_empty(p->g, ref) && !(hlo_op_flags((hlo_op)n->op) & HLO_F_EFFECT)) {
+        p->values[ref] = (eng_value_place){ROOT_CONSTANTS, 0}; /* nothing to compute, nothing to keep */
+        return TT_OK;
+    }
     if (n->op == HLO_OPTIMIZATION_BARRIER) {
         for (int k = 0; k < n->n_results; k++)
             p->values[result_ref(p->g, ref, k)] = eng_value_find(p, n->operands[k]);

@@ -10,6 +10,12 @@
 static const char ADD[] = "module @add { func.func public @main(%a: tensor<256xf32>, %b: tensor<256xf32>) -> tensor<256xf32> {\n"
                           "  %0 = stablehlo.add %a, %b : tensor<256xf32>\n  return %0 : tensor<256xf32>\n} }\n";
 
+/* The engine's reference kernels never work in place. */
+static bool in_place(void) {
+    const char *kernels = getenv("TORCH_TPU_KERNELS");
+    return !is_engine || !kernels || strcmp(kernels, "reference");
+}
+
 static void fill(float *x, int n, float scale) {
     for (int i = 0; i < n; i++)
         x[i] = scale * (float)(i % 97 - 40);
@@ -227,7 +233,7 @@ static void donate(const char *text) {
     void *before = pointer_of(in[0]);
     CHECK(run(l, 2, in, out));
     CHECK(is_deleted(in[0]) && !is_deleted(in[1]));
-    CHECK(pointer_of(out[0]) == before);
+    CHECK(!in_place() || pointer_of(out[0]) == before);
     CHECK(get(out[0], r, 4096) && r[77] == a[77] + b[77]);
     CHECK(!run_with(l, 2, in, out + 0, NULL, NULL, 0)); /* it is gone */
     CHECK(!get(in[0], r, 4096));
@@ -432,7 +438,7 @@ TEST(updates_of_donated_arguments_are_in_place) {
         for (int k = 0; k < 3; k++)
             drop(in[k]);
         c = out[0];
-        CHECK(pointer_of(c) == at);
+        CHECK(!in_place() || pointer_of(c) == at);
     }
     CHECK(get(c, r, sizeof r) && !memcmp(r, cache, sizeof r));
     drop(c);
