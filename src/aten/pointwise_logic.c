@@ -84,7 +84,8 @@ LOWER_FN(lower_pw_clamp) {
         args[n++] = max_arg;
     }
     TT_CHECK(n > 1, INVALID_ARGUMENT, "torch.clamp: At least one of 'min' or 'max' must not be None");
-    TT_TRY(elem_begin(L, &e, n, args, ELEM_REAL | ELEM_NO_PRED));
+    bool tensors = L->args[1].tag == TT_ARG_TENSOR && what; /* clamp_min.Tensor is maximum, bool included */
+    TT_TRY(elem_begin(L, &e, n, args, ELEM_REAL | (tensors ? 0 : ELEM_NO_PRED)));
     hlo_ref r = e.v[0];
     if (low)
         r = hlo_binary(e.g, HLO_MAXIMUM, r, e.v[low]);

@@ -23,8 +23,10 @@ LOWER_FN(lower_shape_constant_pad) {
              "input has %d dimensions.",
              pad.n, x->rank);
     int64_t low[HLO_MAX_RANK] = {0}, high[HLO_MAX_RANK] = {0};
+    bool cuts = true;
     for (int i = 0; i < pad.n / 2; i++) {
         int d = x->rank - 1 - i;
+        cuts = cuts && pad.v[2 * i] <= 0 && pad.v[2 * i + 1] <= 0;
         low[d] = pad.v[2 * i];
         high[d] = pad.v[2 * i + 1];
         TT_CHECK(x->dims[d] + low[d] + high[d] >= 0, INVALID_ARGUMENT,
@@ -33,19 +35,23 @@ LOWER_FN(lower_shape_constant_pad) {
                  (long long)x->dims[d], (long long)low[d], (long long)high[d], d);
     }
     hlo_ref value = lower_has(L, 2) ? lower_scalar(L, 2, x->dtype) : hlo_scalar(L->g, x->dtype, 0);
-    out_as(L, hlo_pad(L->g, x->value, value, low, high, NULL), x);
+    hlo_ref r = hlo_pad(L->g, x->value, value, low, high, NULL);
+    if (cuts)
+        lower_out_like(L, r, x);
+    else
+        out_as(L, r, x);
     return hlo_graph_take_error(L->g);
 }
 
-static tt_status pad_check(tt_lower *L, const tt_tensor *x, hlo_ints pad, bool reflect) {
+static tt_status pad_check(const tt_tensor *x, hlo_ints pad, bool reflect) {
     int n = pad.n / 2;
     TT_CHECK(pad.n % 2 == 0 && (x->rank == n + 1 || x->rank == n + 2), INVALID_ARGUMENT,
              "Expected %dD or %dD (batch mode) tensor for padding of %d numbers, but got %dD", n + 1, n + 2, pad.n, x->rank);
     for (int i = 0; i < n; i++) {
         int d = x->rank - 1 - i;
         int64_t low = pad.v[2 * i], high = pad.v[2 * i + 1], size = x->dims[d];
-        if (low < 0 || high < 0)
-            LOWER_UNSUPPORTED(L, "negative padding");
+        TT_CHECK(size + low + high > 0, INVALID_ARGUMENT, "padding (%lld, %lld) leaves nothing of dimension %d", (long long)low,
+                 (long long)high, d);
         TT_CHECK(!reflect || (low < size && high < size), INVALID_ARGUMENT,
                  "Padding size should be less than the corresponding input dimension, but got: padding (%lld, %lld) at "
                  "dimension %d of input",
@@ -82,16 +88,29 @@ static hlo_ref pad_dim(tt_lower *L, hlo_ref x, int dim, int64_t low, int64_t hig
     return hlo_concatenate(L->g, k, parts, dim);
 }
 
+/* Negative counts cut what the positive ones have made (param of hlo_pad), and their gradient is zero. */
+static hlo_ref crop(tt_lower *L, hlo_ref x, hlo_ints pad, int sign) {
+    hlo_type t = piece_type(L, x);
+    int64_t low[HLO_MAX_RANK] = {0}, high[HLO_MAX_RANK] = {0};
+    for (int i = 0; i < pad.n / 2; i++) {
+        low[t.rank - 1 - i] = pad.v[2 * i] < 0 ? sign * pad.v[2 * i] : 0;
+        high[t.rank - 1 - i] = pad.v[2 * i + 1] < 0 ? sign * pad.v[2 * i + 1] : 0;
+    }
+    return hlo_pad(L->g, x, hlo_scalar(L->g, t.dtype, 0), low, high, NULL);
+}
+
+static int64_t positive(int64_t n) { return n > 0 ? n : 0; }
+
 /* reflection_padNd, replication_padNd (param 1) (self, padding) */
 LOWER_FN(lower_shape_pad) {
     const tt_tensor *x = lower_tensor(L, 0);
     hlo_ints pad = lower_ints(L, 1);
     bool reflect = !L->row->param;
-    TT_TRY(pad_check(L, x, pad, reflect));
+    TT_TRY(pad_check(x, pad, reflect));
     hlo_ref r = x->value;
     for (int i = 0; i < pad.n / 2; i++)
-        r = pad_dim(L, r, x->rank - 1 - i, pad.v[2 * i], pad.v[2 * i + 1], reflect);
-    out_as(L, r, x);
+        r = pad_dim(L, r, x->rank - 1 - i, positive(pad.v[2 * i]), positive(pad.v[2 * i + 1]), reflect);
+    out_as(L, crop(L, r, pad, 1), x);
     return hlo_graph_take_error(L->g);
 }
 
@@ -120,7 +139,7 @@ LOWER_FN(lower_shape_pad_backward) {
     const tt_tensor *grad = lower_tensor(L, 0), *x = lower_tensor(L, 1);
     hlo_ints pad = lower_ints(L, 2);
     bool reflect = !L->row->param;
-    TT_TRY(pad_check(L, x, pad, reflect));
+    TT_TRY(pad_check(x, pad, reflect));
     hlo_ref r = hlo_convert(L->g, grad->value, lower_accumulate_dtype(grad->dtype));
     for (int d = 0; d < x->rank; d++) {
         int i = x->rank - 1 - d;
@@ -128,8 +147,9 @@ LOWER_FN(lower_shape_pad_backward) {
         TT_CHECK(grad->rank == x->rank && grad->dims[d] == want, INVALID_ARGUMENT,
                  "grad_output unexpected size at dimension %d. Expected: %lld", d, (long long)want);
     }
+    r = crop(L, r, pad, -1);
     for (int i = 0; i < pad.n / 2; i++)
-        r = unpad_dim(L, r, x->rank - 1 - i, pad.v[2 * i], pad.v[2 * i + 1], reflect);
+        r = unpad_dim(L, r, x->rank - 1 - i, positive(pad.v[2 * i]), positive(pad.v[2 * i + 1]), reflect);
     out_as(L, hlo_convert(L->g, r, grad->dtype), x);
     return hlo_graph_take_error(L->g);
 }
