@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PASSED, FAILED, SKIPPED, N_OUTCOMES, SECONDS_PER_FILE = 60, MESSAGE_BYTES = 1000 };
+enum { PASSED, FAILED, SKIPPED, N_OUTCOMES, NO_PLUGIN = -1, SECONDS_PER_FILE = 60, MESSAGE_BYTES = 1000 };
 
 static const char usage[] =
     "usage: ttc check DIR|FILE... [--kernels reference|fast|both] [--plugin P] [-v]\n"
@@ -131,21 +131,23 @@ static void child(checker *c, int from, FILE *to) {
     tt_client *client = NULL;
     char message[MESSAGE_BYTES];
     tt_status error = tt_client_create(ttc_plugin_path(c->arena, c->plugin), 1, &client);
+    if (error) {
+        one_line(message, sizeof message, tt_status_text(error));
+        fprintf(to, "%d %d %s\n", NO_PLUGIN, FAILED, message);
+        tt_status_free(error);
+        return;
+    }
     for (int i = from; i < c->n_files; i++) {
         const char *skipped = NULL;
-        tt_status failed = TT_OK;
         alarm(SECONDS_PER_FILE);
-        if (!error)
-            failed = run_file(c, client, c->files[i], &skipped);
+        tt_status failed = run_file(c, client, c->files[i], &skipped);
         alarm(0);
-        one_line(message, sizeof message, error ? tt_status_text(error) : failed ? tt_status_text(failed) : skipped ? skipped : "");
-        fprintf(to, "%d %d %s\n", i, error || failed ? FAILED : skipped ? SKIPPED : PASSED, message);
+        one_line(message, sizeof message, failed ? tt_status_text(failed) : skipped ? skipped : "");
+        fprintf(to, "%d %d %s\n", i, failed ? FAILED : skipped ? SKIPPED : PASSED, message);
         fflush(to);
         tt_status_free(failed);
     }
-    if (client)
-        tt_client_release(client);
-    tt_status_free(error);
+    tt_client_release(client);
 }
 
 /* ---- the parent ---- */
@@ -156,18 +158,24 @@ static void count(checker *c, int file, int outcome, const char *message) {
         printf("%s %s%s%s\n", names[outcome], c->files[file], *message ? ": " : "", message);
 }
 
-/* Reads what one child says; returns the first file that it did not finish. */
-static int follow(checker *c, int from, FILE *lines) {
+/* Reads what one child says; *out_next is the first file that it did not finish. */
+static tt_status follow(checker *c, int from, FILE *lines, int *out_next) {
     char line[MESSAGE_BYTES + 64];
-    int next = from, file, outcome, at;
+    int next = from, file, outcome, at = 0;
+    tt_status error = TT_OK;
     while (fgets(line, sizeof line, lines)) {
         line[strcspn(line, "\n")] = 0;
-        if (sscanf(line, "%d %d %n", &file, &outcome, &at) < 2 || file != next || outcome < 0 || outcome >= N_OUTCOMES)
+        if (sscanf(line, "%d %d %n", &file, &outcome, &at) < 2)
+            continue;
+        if (file == NO_PLUGIN && !error)
+            error = TT_ERROR(UNAVAILABLE, "%s", line + at);
+        if (file != next || outcome < 0 || outcome >= N_OUTCOMES)
             continue;
         count(c, file, outcome, line + at);
         next++;
     }
-    return next;
+    *out_next = next;
+    return error;
 }
 
 static tt_status run_all(checker *c) {
@@ -190,11 +198,12 @@ static tt_status run_all(checker *c) {
         }
         close(ends[1]);
         FILE *lines = fdopen(ends[0], "r");
-        next = follow(c, next, lines);
+        tt_status error = follow(c, next, lines, &next);
         fclose(lines);
         int status = 0;
         char message[128];
         waitpid(pid, &status, 0);
+        TT_TRY(error);
         if (next < c->n_files) {
             if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
                 snprintf(message, sizeof message, "still running after %d s", SECONDS_PER_FILE);
