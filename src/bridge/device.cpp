@@ -343,6 +343,9 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
     }
     void *getStreamNativeHandle(const c10::Stream) const { return nullptr; }
     DeviceIndex deviceCount() const noexcept override { return device_count(); }
+#if __has_include(<c10/core/DeviceCapability.h>)
+    c10::DeviceCapability getDeviceCapability(Device) const { return {}; }
+#endif
     void destroyEvent(void *event, const DeviceIndex) const noexcept override {
         auto *own = static_cast<Event *>(event);
         if (own && own->marker && !forked())

@@ -204,11 +204,9 @@ static void fallback(const c10::OperatorHandle &op, Stack *stack) {
 
 // ---------------------------------------------------------------- PyTorch's own words
 static Tensor to_meta(const Tensor &tensor) {
-    if (!tensor.defined() || tensor.is_meta())
+    if (!tensor.defined() || tensor.device().type() != kTPU) // a 0-dim CPU tensor may stay one
         return tensor;
     Tensor meta = at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options().device(c10::DeviceType::Meta).pinned_memory(false));
-    if (tensor.unsafeGetTensorImpl()->is_wrapped_number())
-        meta.unsafeGetTensorImpl()->set_wrapped_number(true);
     return meta;
 }
 

@@ -72,7 +72,29 @@ static void define_runtime(torch::Library &m) {
     m.def("get_log_level() -> int", [] { return static_cast<int64_t>(tt_log_level); });
 }
 
+// Every program compiled from now on is also written to a folder, named by what it is and a number; "" stops.
+static void keep_programs(std::string folder) {
+    static std::string kept_folder;
+    static std::atomic<int> number{0};
+    kept_folder = std::move(folder);
+    if (kept_folder.empty())
+        return tt_program_set_sink(nullptr, nullptr);
+    tt_program_set_sink(
+        [](void *, const char *name, const char *text, size_t length) {
+            std::string file;
+            for (const char *c = name; *c && *c != ' '; c++)
+                file += isalnum(static_cast<unsigned char>(*c)) ? *c : '_';
+            file = kept_folder + "/" + std::to_string(1000 + number++) + "_" + file + ".mlir";
+            if (FILE *f = fopen(file.c_str(), "w")) {
+                fwrite(text, 1, length, f);
+                fclose(f);
+            }
+        },
+        nullptr);
+}
+
 static void define_statistics(torch::Library &m) {
+    m.def("keep_programs(str folder) -> ()", [](std::string folder) { keep_programs(std::move(folder)); });
     m.def("stats() -> int[]", &stats);
     m.def("memory(int device) -> int[]", &memory);
     m.def("reset_peak_memory(int device) -> ()", [](int64_t device) {
