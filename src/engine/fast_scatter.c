@@ -1,0 +1,183 @@
+/* fast_scatter.c - scatter of one operand whose region is one op (scatter-add and its kin) or takes the update.
+ *
+ * Windows that meet must be combined in order, so work is shared out by columns of the window, never by windows. A window that lies
+ * partly outside, where its elements would have to be dropped singly, is left to the reference kernel. */
+#include "engine/fast_index.h"
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct scatter {
+    const index_plan *p;
+    const int64_t *offsets;
+    int size, n_outer;                   /* window dims outside the innermost run */
+    int64_t dims[HLO_MAX_RANK], to[HLO_MAX_RANK], from[HLO_MAX_RANK];
+    int64_t run;                         /* elements side by side in operand and updates */
+    int64_t batch[HLO_MAX_RANK];         /* steps in the updates, bytes, per batch dim */
+    bool rows;                           /* windows lie one after the other in the updates */
+    int64_t window_bytes;
+    loop_kernel combine;                 /* NULL: take the update */
+    hlo_op op;
+    tt_dtype dtype;
+    const char *updates;
+    char *out;
+    int64_t outer_count;
+} scatter;
+
+static int64_t update_offset(const scatter *s, int64_t window) {
+    int64_t offset = 0;
+    if (s->rows)
+        return window * s->window_bytes;
+    for (int i = s->p->n_batch; i-- > 0;) {
+        offset += window % s->p->batch_dims[i] * s->batch[i];
+        window /= s->p->batch_dims[i];
+    }
+    return offset;
+}
+
+/* Single elements of the commonest kinds. */
+#define ELEMENTS(T, expr)                                                     \
+    for (int64_t w = 0; w < s->p->n; w++) {                                   \
+        if (s->offsets[w] < 0)                                                \
+            continue;                                                         \
+        T *x = (T *)(void *)(s->out + s->offsets[w]);                         \
+        T u = ((const T *)(const void *)s->updates)[w];                       \
+        *x = expr;                                                            \
+    }                                                                         \
+    return true
+
+static bool elements(const scatter *s) {
+    if (!s->rows || s->run != 1 || s->n_outer)
+        return false;
+    if (!s->combine) {
+        switch (s->size) {
+        case 1: ELEMENTS(uint8_t, u);
+        case 2: ELEMENTS(uint16_t, u);
+        case 4: ELEMENTS(uint32_t, u);
+        case 8: ELEMENTS(uint64_t, u);
+        }
+        return false;
+    }
+    if (s->op != HLO_ADD)
+        return false;
+    switch ((int)s->dtype) {
+    case TT_F32: ELEMENTS(float, *x + u);
+    case TT_F64: ELEMENTS(double, *x + u);
+    case TT_I32: ELEMENTS(uint32_t, *x + u);
+    case TT_I64: ELEMENTS(uint64_t, *x + u);
+    }
+    return false;
+}
+
+/* Elements [from, to) of the run of every window. */
+static void columns_range(void *context, int64_t from, int64_t to) {
+    const scatter *s = context;
+    int64_t index[HLO_MAX_RANK], n = to - from;
+    for (int64_t w = 0; w < s->p->n; w++) {
+        if (s->offsets[w] < 0)
+            continue;
+        char *x = s->out + s->offsets[w] + from * s->size;
+        const char *u = s->updates + update_offset(s, w) + from * s->size;
+        memset(index, 0, sizeof *index * (size_t)s->n_outer);
+        for (int64_t o = 0; o < s->outer_count; o++) {
+            if (s->combine)
+                s->combine(x, x, u, NULL, n);
+            else
+                memcpy(x, u, (size_t)(n * s->size));
+            for (int d = s->n_outer - 1; d >= 0; d--) {
+                x += s->to[d];
+                u += s->from[d];
+                if (++index[d] < s->dims[d])
+                    break;
+                x -= s->to[d] * s->dims[d];
+                u -= s->from[d] * s->dims[d];
+                index[d] = 0;
+            }
+        }
+    }
+}
+
+/* The window's dims, merged; its innermost run. */
+static void plan_window(scatter *s, const index_plan *p, const eng_tensor *updates) {
+    int64_t strides[HLO_MAX_RANK];
+    int n = 0;
+    fast_strides(&updates->type, strides);
+    s->window_bytes = s->size;
+    for (int i = 0; i < p->n_window; i++) {
+        int64_t dim = p->size[p->window_of[i]], to = p->strides[p->window_of[i]], from = strides[p->dims->a.v[i]];
+        s->window_bytes *= dim;
+        if (dim == 1)
+            continue;
+        if (n && s->to[n - 1] == to * dim && s->from[n - 1] == from * dim) {
+            s->dims[n - 1] *= dim;
+        } else {
+            s->dims[n++] = dim;
+        }
+        s->to[n - 1] = to;
+        s->from[n - 1] = from;
+    }
+    s->run = 1;
+    if (n && s->to[n - 1] == s->size && s->from[n - 1] == s->size)
+        s->run = s->dims[--n];
+    s->n_outer = n;
+    s->outer_count = 1;
+    for (int d = 0; d < n; d++)
+        s->outer_count *= s->dims[d];
+    s->rows = true;
+    for (int i = 0; i < p->n_batch; i++) {
+        s->batch[i] = strides[p->batch_at[i]];
+        s->rows = s->rows && p->batch_at[i] == i;
+    }
+}
+
+tt_status eng_fast_scatter(eng_run *run, const hlo_graph *g, const hlo_node *node, const eng_tensor *in, eng_tensor *out) {
+    const hlo_attr *a = hlo_attr_find(node, HLO_A_SCATTER_DIMENSION_NUMBERS);
+    int64_t sizes[HLO_MAX_RANK] = {0};
+    index_plan p;
+    if (node->n_operands != 3 || node->n_regions != 1 || !a || !a->dims)
+        return eng_not_mine;
+    const eng_tensor *updates = in + 2;
+    tt_dtype dtype = in->type.dtype;
+    hlo_op op = fast_region_op(g, node->regions[0]);
+    bool takes_new = fast_region_takes_new(g, node->regions[0]);
+    for (int d = 0, w = 0; d < in->type.rank; d++) {
+        bool window = true;
+        for (int i = 0; i < a->dims->b.n; i++)
+            window = window && a->dims->b.v[i] != d;
+        for (int i = 0; i < a->dims->c.n; i++)
+            window = window && a->dims->c.v[i] != d;
+        if (window && (w >= a->dims->a.n || a->dims->a.v[w] < 0 || a->dims->a.v[w] >= updates->type.rank))
+            return eng_not_mine;
+        sizes[d] = window ? updates->type.dims[a->dims->a.v[w++]] : 1;
+        if (sizes[d] > in->type.dims[d] && in->type.dims[d])
+            return eng_not_mine;
+        sizes[d] = loop_min(sizes[d], in->type.dims[d]);
+    }
+    scatter s = {.p = &p, .size = tt_dtype_size(dtype), .dtype = dtype, .op = op, .updates = updates->data, .out = out->data};
+    s.combine = takes_new ? NULL : op ? loop_find(op, dtype, dtype, 0) : NULL;
+    if ((!takes_new && !s.combine) || updates->type.dtype != dtype || hlo_type_of(g, node->regions[0]->params[0])->dtype != dtype)
+        return eng_not_mine;
+    if (!hlo_type_elements(&updates->type) || !hlo_type_elements(&in->type))
+        return eng_fast_reshape(run, g, node, in, out);
+    if (!index_plan_init(&p, g, node, a->dims, in, in + 1, updates, sizes))
+        return eng_not_mine;
+    int64_t *offsets = malloc(sizeof *offsets * (size_t)p.n), bad;
+    if (!offsets)
+        return eng_not_mine;
+    s.offsets = offsets;
+    bad = index_plan_offsets(&p, 0, p.n, offsets);
+    bool mine = true;
+    for (int64_t w = 0; bad < 0 && w < p.n; w++)
+        mine = mine && offsets[w] != INDEX_PARTLY_OUT;
+    if (bad >= 0 || !mine) {
+        free(offsets);
+        return bad >= 0 ? index_plan_fail(&p, bad) : eng_not_mine;
+    }
+    plan_window(&s, &p, updates);
+    tt_status error = eng_fast_reshape(run, g, node, in, out);
+    if (!error && !elements(&s)) {
+        int64_t work = p.n * s.outer_count;
+        fast_ranges(s.run, loop_max(64, (1 << 16) / loop_max(1, work)), columns_range, &s);
+    }
+    free(offsets);
+    return error;
+}
