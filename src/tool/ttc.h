@@ -12,7 +12,8 @@
     X(ops, "", "list the ops of tables/hlo.def")                                           \
     X(run, "FILE [--plugin P] [--arg FILE.npy]...", "run a program once and print its results")  \
     X(check, "DIR|FILE... [--kernels reference|fast|both]", "run self-checking programs")  \
-    X(diff, "A B FILE", "name the first op whose value differs between two plugins")
+    X(diff, "A B FILE", "name the first op whose value differs between two plugins")       \
+    X(aot, "--plugin LIBTPU.so --topology v5e:1x1,... FILE...", "compile for TPUs with no TPU present")
 
 #define X(name, arguments, help) int ttc_##name(int argc, char **argv);
 TTC_COMMANDS(X)
