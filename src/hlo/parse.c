@@ -307,7 +307,7 @@ static bool take_param_entry(hlo_parser *ps, void *context, hlo_text name, hlo_t
     int i = f->body->n_params - 1;
     (void)ps;
     if (hlo_text_is(name, "tf.aliasing_output"))
-        f->alias[i] = (int)leading_int(value);
+        f->alias[i] = leading_int(value) < 0 || leading_int(value) > INT32_MAX ? -1 : (int)leading_int(value);
     else if (hlo_text_is(name, "jax.buffer_donor"))
         f->donated[i] = hlo_text_is(value, "true");
     return true;

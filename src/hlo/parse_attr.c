@@ -282,7 +282,7 @@ bool hlo_parse_dense(hlo_parser *ps, hlo_attr *out) {
 
 /* Any dense or array of integers as a list. */
 static bool parse_ints(hlo_parser *ps, hlo_attr_name name, hlo_attr *out) {
-    if (hlo_scan_eat_text(ps, "array<")) {
+    if (hlo_attr_name_kind(name) == HLO_K_INTS && hlo_scan_eat_text(ps, "array<")) {
         hlo_text type;
         if (!hlo_scan_identifier(ps, &type))
             return hlo_parse_fail(ps, "expected an element type");
@@ -312,18 +312,18 @@ static bool parse_ints(hlo_parser *ps, hlo_attr_name name, hlo_attr *out) {
     if (!tt_is_int(dense.type->dtype) && dense.type->dtype != TT_PRED)
         return hlo_parse_fail(ps, "expected integers");
     int64_t n = hlo_type_elements(dense.type);
-    if (n > 1 << 20)
-        return hlo_parse_fail(ps, "list of %lld integers", (long long)n);
+    bool two = hlo_attr_name_kind(name) == HLO_K_INTS2D;
+    if (n > 1 << 20 || (two && (dense.type->rank != 2 || dense.type->dims[0] > 1 << 20)))
+        return hlo_parse_fail(ps, "%s is no list of integers for '%s'", hlo_type_print(ps->g->arena, dense.type),
+                              hlo_attr_name_text(name));
     int64_t *v = tt_malloc(sizeof *v * (size_t)n);
     int size = tt_dtype_size(dense.type->dtype);
     for (int64_t i = 0; i < n; i++)
         v[i] = tt_element_get_int(dense.type->dtype, (const char *)dense.data + (dense.splat ? 0 : i * size));
-    bool two = hlo_attr_name_kind(name) == HLO_K_INTS2D && dense.type->rank == 2;
-    int64_t rows = dense.type->rank ? dense.type->dims[0] : 0;
-    if (two && rows > 1 << 20)
-        rows = 0;
-    *out = two && rows ? hlo_attr_make_ints2d(ps->g, name, (int)rows, (int)(n / rows), v) : hlo_attr_make_ints(ps->g, name, (int)n, v);
-    out->kind = hlo_attr_name_kind(name);
+    int rows = two ? (int)dense.type->dims[0] : 0;
+    *out = two ? hlo_attr_make_ints2d(ps->g, name, rows, rows ? (int)(n / rows) : 0, v) : hlo_attr_make_ints(ps->g, name, (int)n, v);
+    if (two && !n)
+        out->rows = 0; /* no elements: how many rows of none says nothing */
     free(v);
     return true;
 }

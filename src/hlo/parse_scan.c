@@ -181,6 +181,8 @@ static bool scan_raw(hlo_parser *ps, bool line, hlo_text *out) {
             if (depth == (int)sizeof close)
                 return hlo_parse_fail(ps, "brackets are nested deeper than %d", (int)sizeof close);
             close[depth++] = c == '(' ? ')' : c == '[' ? ']' : c == '{' ? '}' : '>';
+        } else if (c == '/' && ps->end - ps->p > 1 && ps->p[1] == '/' && !line) {
+            return hlo_parse_fail(ps, "a comment inside a value"); /* printed on one line, it would swallow the rest */
         } else if (c == '-' && ps->end - ps->p > 1 && ps->p[1] == '>') {
             ps->p++;
         } else if (c == ')' || c == ']' || c == '}' || c == '>') {
@@ -194,6 +196,8 @@ static bool scan_raw(hlo_parser *ps, bool line, hlo_text *out) {
     }
     if (depth)
         return hlo_parse_fail(ps, "expected '%c' before the end", close[depth - 1]);
+    if (memchr(s, 0, (size_t)(ps->p - s)))
+        return hlo_parse_fail(ps, "a zero byte inside a value");
     const char *e = ps->p;
     while (e > s && (e[-1] == ' ' || e[-1] == '\n' || e[-1] == '\t' || e[-1] == '\r'))
         e--;

@@ -258,7 +258,7 @@ static tt_hash hash_func(const hlo_graph *g, func_memo *memo, uint32_t *ids, con
     hasher s = {.g = g, .memo = memo, .ids = ids, .next = 1, .depth = depth};
     hash_block(&s, f->body);
     for (int i = 0; f->alias && i < f->body->n_params; i++)
-        tt_hash_word(&s.h, (uint64_t)(f->alias[i] + 1) << 1 | f->donated[i]);
+        tt_hash_word(&s.h, (uint64_t)(f->alias[i] + 1) << 1 | (f->alias[i] < 0 && f->donated[i]));
     return s.h;
 }
 
