@@ -69,10 +69,15 @@ static hlo_dims numbers(tt_lower *L, int n, int xb, int xf, int wi, int wo, int 
     return (hlo_dims){.kind = HLO_DIMS_CONV, .a = {n + 2, x}, .b = {n + 2, w}, .c = {n + 2, y}};
 }
 
-/* y = conv(x, w [O, I/g, k]) */
-static hlo_ref plain(tt_lower *L, const conv *c, hlo_ref x, hlo_ref w, tt_dtype out) {
+/* y = conv(x, w [O, I/g, k]), of the given size: the high padding follows from it, since a transposed convolution's output padding may reach
+ * beyond what windows of its gradient cover. */
+static hlo_ref plain(tt_lower *L, const conv *c, hlo_ref x, hlo_ref w, const int64_t *size, tt_dtype out) {
+    hlo_type t = piece_type(L, x);
+    int64_t high[MAX_SPATIAL];
+    for (int i = 0; i < c->n; i++)
+        high[i] = (size[i] - 1) * c->stride[i] + c->dilation[i] * (c->w.dims[i + 2] - 1) + 1 - t.dims[i + 2] - c->padding[i];
     hlo_conv v = {
-        .dims = numbers(L, c->n, 0, 1, 1, 0, 0, 1), .stride = c->stride, .padding_low = c->padding, .padding_high = c->padding,
+        .dims = numbers(L, c->n, 0, 1, 1, 0, 0, 1), .stride = c->stride, .padding_low = c->padding, .padding_high = high,
         .rhs_dilation = c->dilation, .feature_groups = c->groups, .batch_groups = 1,
     };
     return hlo_convolution(L->g, x, w, &v, out, piece_precision(L, c->x.dtype));
@@ -142,7 +147,7 @@ LOWER(lower_convolution) {
     if (hlo_type_elements(&c.x) == 0 || hlo_type_elements(&c.w) == 0)
         y = piece_zeros(L, has_bias ? wide : c.x.dtype, c.n + 2, dims);
     else
-        y = c.transposed ? adjoint(L, &c, x, w, dims + 2, has_bias ? wide : TT_DTYPE_NONE) : plain(L, &c, x, w, has_bias ? wide : TT_DTYPE_NONE);
+        y = c.transposed ? adjoint(L, &c, x, w, dims + 2, has_bias ? wide : TT_DTYPE_NONE) : plain(L, &c, x, w, dims + 2, has_bias ? wide : TT_DTYPE_NONE);
     if (has_bias) {
         hlo_type t = piece_type(L, y);
         y = hlo_convert(L->g, hlo_add(L->g, y, piece_along(L, hlo_convert(L->g, lower_value(L, 2), wide), &t, 1)), c.x.dtype);
@@ -160,7 +165,7 @@ LOWER(lower_convolution_backward) {
     hlo_type t = piece_type(L, dy);
     bool empty = hlo_type_elements(&c.x) == 0 || hlo_type_elements(&c.w) == 0 || hlo_type_elements(&t) == 0;
     if (piece_mask(L, 9, 0)) {
-        hlo_ref dx = empty ? piece_zeros(L, c.x.dtype, c.x.rank, c.x.dims) : c.transposed ? plain(L, &c, dy, w, TT_DTYPE_NONE) : adjoint(L, &c, dy, w, c.x.dims + 2, TT_DTYPE_NONE);
+        hlo_ref dx = empty ? piece_zeros(L, c.x.dtype, c.x.rank, c.x.dims) : c.transposed ? plain(L, &c, dy, w, c.x.dims + 2, TT_DTYPE_NONE) : adjoint(L, &c, dy, w, c.x.dims + 2, TT_DTYPE_NONE);
         lower_out(L, dx);
     } else {
         lower_out_none(L);

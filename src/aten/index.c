@@ -111,12 +111,12 @@ hlo_ref index_take(tt_lower *L, hlo_ref x, hlo_ref flat, const char *bounds) {
 LOWER(lower_gather) {
     hlo_ref x = lower_value(L, 0), index = lower_value(L, 2);
     hlo_type t = piece_type(L, x), it = piece_type(L, index);
-    TT_TRY(index_check(L, it.dtype));
     int dim = lower_dim(L, lower_int(L, 1, 0), t.rank);
     if (hlo_type_elements(&it) == 0) {
         lower_out(L, piece_zeros(L, t.dtype, it.rank, it.dims));
         return TT_OK;
     }
+    TT_TRY(index_check(L, it.dtype));
     int64_t one[1] = {1};
     int out_rank = it.rank;
     if (t.rank == 0)

@@ -105,7 +105,8 @@ static tt_status read_scatter(tt_lower *L, bool has_src, scatter *s) {
     s->given = piece_type(L, s->x);
     s->dim = lower_dim(L, lower_int(L, 1, 0), s->given.rank);
     hlo_type it = piece_type(L, s->index);
-    TT_TRY(index_check(L, it.dtype));
+    if (hlo_type_elements(&it))
+        TT_TRY(index_check(L, it.dtype));
     if (s->given.rank == 0)
         s->x = hlo_reshape(g, s->x, 1, one);
     if (it.rank == 0)

@@ -207,7 +207,8 @@ LOWER(lower_nll_loss) {
     if (reduction == PIECE_NONE) {
         memcpy(dims, s.target.dims, sizeof dims);
         lower_out(L, hlo_convert(g, hlo_reshape(g, loss, s.target.rank, dims), s.x.dtype));
-        lower_out(L, hlo_scalar(g, s.x.dtype, 0));
+        /* PyTorch's CPU kernel sets the total of a single row all the same. */
+        lower_out(L, s.x.rank == 1 ? hlo_convert(g, hlo_reshape(g, w, 0, NULL), s.x.dtype) : hlo_scalar(g, s.x.dtype, 0));
         return TT_OK;
     }
     hlo_ref total = hlo_reduce(g, HLO_ADD, w, HLO_NONE, s.flat.rank, all), sum = hlo_reduce(g, HLO_ADD, loss, HLO_NONE, s.flat.rank, all);

@@ -101,7 +101,8 @@ static tt_status add_product(tt_lower *L, hlo_ref r, int beta_arg, tt_dtype out_
     if (!self || r == HLO_NONE)
         return TT_OK;
     hlo_type t = piece_type(L, r);
-    TT_CHECK(!tt_is_int(t.dtype) || (lower_scalar_class(L, beta_arg) == TT_CLASS_SINT && lower_scalar_class(L, beta_arg + 1) == TT_CLASS_SINT),
+    bool truncates = !strncmp(L->row->name, "baddbmm", 7); /* the one of the family that takes 0.5 for an integer */
+    TT_CHECK(!tt_is_int(t.dtype) || truncates || (lower_scalar_class(L, beta_arg) == TT_CLASS_SINT && lower_scalar_class(L, beta_arg + 1) == TT_CLASS_SINT),
              INVALID_ARGUMENT, "For integral input tensors, argument beta must not be a floating point number.");
     bool complex_beta = lower_scalar_class(L, beta_arg) == TT_CLASS_COMPLEX, complex_alpha = lower_scalar_class(L, beta_arg + 1) == TT_CLASS_COMPLEX;
     double beta = complex_beta ? 2 : lower_double(L, beta_arg, 1), alpha = complex_alpha ? 2 : lower_double(L, beta_arg + 1, 1);

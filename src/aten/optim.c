@@ -89,12 +89,12 @@ static void emit(tt_lower *L, const group *s, hlo_ref *const *results) {
         }
 }
 
-/* 1 - beta^step, as rank-0 f32: -expm1(step log beta) keeps its digits when beta^step is near 1. */
-static hlo_ref bias_correction(tt_lower *L, hlo_ref step, double beta) {
-    hlo_ref x = hlo_convert(L->g, hlo_reshape(L->g, step, 0, NULL), TT_F32);
+/* 1 - beta^step, rank 0, in the parameter's wide type: -expm1(step log beta) keeps its digits when beta^step is near 1. */
+static hlo_ref bias_correction(tt_lower *L, hlo_ref step, double beta, tt_dtype wide) {
+    hlo_ref x = hlo_convert(L->g, hlo_reshape(L->g, step, 0, NULL), wide);
     if (beta == 0)
-        return hlo_scalar(L->g, TT_F32, 1);
-    x = hlo_mul(L->g, x, hlo_scalar(L->g, TT_F32, log(beta)));
+        return hlo_scalar(L->g, wide, 1);
+    x = hlo_mul(L->g, x, hlo_scalar(L->g, wide, log(beta)));
     return hlo_unary(L->g, HLO_NEGATE, hlo_unary(L->g, HLO_EXPM1, x));
 }
 
@@ -119,7 +119,7 @@ static void adam_step(tt_lower *L, const group *s, const adam *a, int i, hlo_ref
     hlo_ref d = hlo_sub(g, grad, m);
     m = w < 0.5 ? hlo_add(g, m, hlo_mul(g, number(L, &t, w), d)) : hlo_sub(g, grad, hlo_mul(g, d, number(L, &t, 1 - w)));
     v = hlo_add(g, hlo_mul(g, v, number(L, &t, a->beta2)), hlo_mul(g, hlo_mul(g, number(L, &t, 1 - a->beta2), grad), grad));
-    hlo_ref c1 = bias_correction(L, s->steps[i]->value, a->beta1), c2 = bias_correction(L, s->steps[i]->value, a->beta2), top = v;
+    hlo_ref c1 = bias_correction(L, s->steps[i]->value, a->beta1, wide), c2 = bias_correction(L, s->steps[i]->value, a->beta2, wide), top = v;
     if (a->amsgrad) {
         top = hlo_binary(g, HLO_MAXIMUM, hlo_convert(g, s->lists[4][i]->value, wide), v);
         results[4][i] = top;
