@@ -252,21 +252,3 @@ LOWER(lower_index) {
     lower_out(L, hlo_gather(L->g, x, index_plan_indices(L, &p, &t), &d, sizes, index_bounds(L)));
     return TT_OK;
 }
-
-/* tril_indices, triu_indices(row, col, offset, dtype, ...); param 1: upper. A constant [2, n]. */
-LOWER(lower_tri_indices) {
-    int64_t rows = lower_int(L, 0, 0), columns = lower_int(L, 1, 0), offset = lower_int(L, 2, 0), n = 0;
-    tt_dtype d = lower_dtype(L, 3, TT_I64);
-    TT_CHECK(rows >= 0 && columns >= 0, INVALID_ARGUMENT, "row and column must be non-negative, got %lld and %lld", (long long)rows, (long long)columns);
-    TT_CHECK(rows * columns <= 1 << 20 && (d == TT_I64 || d == TT_I32), UNIMPLEMENTED, "triangular indices of %lld x %lld", (long long)rows, (long long)columns);
-    int64_t *v = TT_NEW_N(L->arena, int64_t, 2 * rows * columns + 1), *second = v + rows * columns;
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < columns; j++)
-            if (L->row->param ? j - i >= offset : j - i <= offset)
-                v[n] = i, second[n++] = j;
-    memmove(v + n, second, sizeof *v * (size_t)n);
-    int64_t dims[2] = {2, n};
-    hlo_type t = hlo_type_make(TT_I64, 2, dims);
-    lower_out(L, hlo_convert(L->g, hlo_constant(L->g, &t, v), d));
-    return TT_OK;
-}
