@@ -1,7 +1,7 @@
 /* arena.c - block arenas, growing text and the mallocs that do not return NULL.
  *
- * Blocks double from 32 KiB to 4 MiB; a larger request gets a block of its own. Under AddressSanitizer the unused
- * part of each block is poisoned and allocations are kept 16 bytes apart, so overruns and uses after
+ * Blocks double from 32 KiB to 4 MiB; a larger request gets a block of its own. Under AddressSanitizer the
+ * unused part of each block is poisoned and allocations are kept 16 bytes apart, so overruns and uses after
  * a reset are found. */
 #include "base/arena.h"
 #include "base/checked.h"
@@ -11,13 +11,13 @@
 
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>
-#define POISON(p, n) ASAN_POISON_MEMORY_REGION((p), (n))
+#define POISON(p, n)   ASAN_POISON_MEMORY_REGION((p), (n))
 #define UNPOISON(p, n) ASAN_UNPOISON_MEMORY_REGION((p), (n))
-#define RED_ZONE 16
+#define RED_ZONE       16
 #else
-#define POISON(p, n) ((void)(p), (void)(n))
+#define POISON(p, n)   ((void)(p), (void)(n))
 #define UNPOISON(p, n) ((void)(p), (void)(n))
-#define RED_ZONE 0
+#define RED_ZONE       0
 #endif
 
 enum { FIRST_BLOCK = 32 << 10, LARGEST_STEP = 4 << 20, ALIGN = 16 };

@@ -1,7 +1,7 @@
 /* dtype.c - element types: names, sizes, and one element at a time between host bytes and numbers.
  *
- * The narrow floats share one decoder and one encoder over a description of their bits. Speed does not matter here:
- * kernels have their own conversions. */
+ * The narrow floats share one decoder and one encoder over a description of their bits. Speed does not matter
+ * here: kernels have their own conversions. */
 #include "base/dtype.h"
 #include <math.h>
 #include <string.h>
@@ -14,7 +14,8 @@ typedef struct row {
 
 static const row rows[TT_N_DTYPES] = {
     [TT_DTYPE_NONE] = {"none", 0, -1, 0, TT_CLASS_PRED},
-#define DTYPE(name, mlir, bits, class_, torch, pjrt) [TT_##name] = {mlir, bits, torch, pjrt, TT_CLASS_##class_},
+#define DTYPE(name, mlir, bits, class_, torch, pjrt)                                                         \
+    [TT_##name] = {mlir, bits, torch, pjrt, TT_CLASS_##class_},
 #include "tables/dtype.def"
 #undef DTYPE
 };
@@ -96,15 +97,24 @@ static const narrow *narrow_of(tt_dtype d) {
                         e5m2fnuz = {5, 2, 16, FNUZ}, e4m3fnuz = {4, 3, 8, FNUZ}, e4m3 = {4, 3, 7, IEEE},
                         e3m4 = {3, 4, 3, IEEE};
     switch ((int)d) {
-    case TT_F16: return &F16_BITS;
-    case TT_BF16: return &BF16_BITS;
-    case TT_F8E5M2: return &e5m2;
-    case TT_F8E4M3FN: return &e4m3fn;
-    case TT_F8E4M3B11FNUZ: return &e4m3b11;
-    case TT_F8E5M2FNUZ: return &e5m2fnuz;
-    case TT_F8E4M3FNUZ: return &e4m3fnuz;
-    case TT_F8E4M3: return &e4m3;
-    case TT_F8E3M4: return &e3m4;
+    case TT_F16:
+        return &F16_BITS;
+    case TT_BF16:
+        return &BF16_BITS;
+    case TT_F8E5M2:
+        return &e5m2;
+    case TT_F8E4M3FN:
+        return &e4m3fn;
+    case TT_F8E4M3B11FNUZ:
+        return &e4m3b11;
+    case TT_F8E5M2FNUZ:
+        return &e5m2fnuz;
+    case TT_F8E4M3FNUZ:
+        return &e4m3fnuz;
+    case TT_F8E4M3:
+        return &e4m3;
+    case TT_F8E3M4:
+        return &e3m4;
     }
     return NULL;
 }
@@ -132,7 +142,7 @@ static uint32_t narrow_encode(const narrow *f, double v) {
     uint32_t sign = signbit(v) ? 1u << (f->exponent_bits + f->mantissa_bits) : 0;
     uint32_t exponent_mask = ((1u << f->exponent_bits) - 1) << f->mantissa_bits;
     uint32_t mantissa_mask = (1u << f->mantissa_bits) - 1;
-    uint32_t nan = f->special == IEEE  ? sign | exponent_mask | 1u << (f->mantissa_bits - 1)
+    uint32_t nan = f->special == IEEE ? sign | exponent_mask | 1u << (f->mantissa_bits - 1)
                    : f->special == FN ? sign | exponent_mask | mantissa_mask
                                       : 1u << (f->exponent_bits + f->mantissa_bits);
     uint32_t overflow = f->special == IEEE ? sign | exponent_mask : nan;
@@ -149,9 +159,10 @@ static uint32_t narrow_encode(const narrow *f, double v) {
     double units = rint(ldexp(v, -unit));
     uint64_t u = (uint64_t)units;
     uint64_t field = (uint64_t)(unit + f->mantissa_bits - lowest); /* exponent field - 1 for normals */
-    uint64_t bits = u + (field << f->mantissa_bits);               /* the hidden bit carries into the exponent */
-    uint64_t largest = f->special == IEEE ? exponent_mask - 1 : f->special == FN ? (exponent_mask | mantissa_mask) - 1
-                                                                                 : exponent_mask | mantissa_mask;
+    uint64_t bits = u + (field << f->mantissa_bits); /* the hidden bit carries into the exponent */
+    uint64_t largest = f->special == IEEE ? exponent_mask - 1
+                       : f->special == FN ? (exponent_mask | mantissa_mask) - 1
+                                          : exponent_mask | mantissa_mask;
     if (bits > largest)
         return overflow;
     if (!bits && f->special == FNUZ)
@@ -189,8 +200,8 @@ static bool is_inexact(tt_dtype d) {
     return tt_is_float(d) || tt_is_complex(d);
 }
 
-#define LOAD(type) \
-    type v;        \
+#define LOAD(type)                                                                                           \
+    type v;                                                                                                  \
     memcpy(&v, p, sizeof v)
 
 double tt_element_get(tt_dtype d, const void *p) {
@@ -217,27 +228,50 @@ double tt_element_get(tt_dtype d, const void *p) {
 
 int64_t tt_element_get_int(tt_dtype d, const void *p) {
     switch ((int)d) {
-    case TT_PRED: return *(const uint8_t *)p != 0;
-    case TT_I8: return *(const int8_t *)p;
-    case TT_I4: return (int8_t)(*(const uint8_t *)p << 4) >> 4;
-    case TT_I2: return (int8_t)(*(const uint8_t *)p << 6) >> 6;
-    case TT_U8: return *(const uint8_t *)p;
-    case TT_U4: return *(const uint8_t *)p & 15;
-    case TT_U2: return *(const uint8_t *)p & 3;
-    case TT_I16: { LOAD(int16_t); return v; }
-    case TT_U16: { LOAD(uint16_t); return v; }
-    case TT_I32: { LOAD(int32_t); return v; }
-    case TT_U32: { LOAD(uint32_t); return v; }
-    case TT_I64: case TT_U64: { LOAD(int64_t); return v; }
+    case TT_PRED:
+        return *(const uint8_t *)p != 0;
+    case TT_I8:
+        return *(const int8_t *)p;
+    case TT_I4:
+        return (int8_t)(*(const uint8_t *)p << 4) >> 4;
+    case TT_I2:
+        return (int8_t)(*(const uint8_t *)p << 6) >> 6;
+    case TT_U8:
+        return *(const uint8_t *)p;
+    case TT_U4:
+        return *(const uint8_t *)p & 15;
+    case TT_U2:
+        return *(const uint8_t *)p & 3;
+    case TT_I16: {
+        LOAD(int16_t);
+        return v;
+    }
+    case TT_U16: {
+        LOAD(uint16_t);
+        return v;
+    }
+    case TT_I32: {
+        LOAD(int32_t);
+        return v;
+    }
+    case TT_U32: {
+        LOAD(uint32_t);
+        return v;
+    }
+    case TT_I64:
+    case TT_U64: {
+        LOAD(int64_t);
+        return v;
+    }
     }
     double x = is_inexact(d) ? tt_element_get(d, p) : 0;
     return x >= -9223372036854775808.0 && x < 9223372036854775808.0 ? (int64_t)x : INT64_MIN;
 }
 
-#define STORE(type, value)      \
-    do {                        \
-        type v_ = (type)(value); \
-        memcpy(p, &v_, sizeof v_); \
+#define STORE(type, value)                                                                                   \
+    do {                                                                                                     \
+        type v_ = (type)(value);                                                                             \
+        memcpy(p, &v_, sizeof v_);                                                                           \
     } while (0)
 
 void tt_element_set(tt_dtype d, void *p, double x) {
@@ -269,15 +303,37 @@ void tt_element_set(tt_dtype d, void *p, double x) {
 
 void tt_element_set_int(tt_dtype d, void *p, int64_t x) {
     switch ((int)d) {
-    case TT_PRED: *(uint8_t *)p = x != 0; return;
-    case TT_I8: case TT_U8: *(uint8_t *)p = (uint8_t)x; return;
-    case TT_I4: *(int8_t *)p = (int8_t)((int8_t)((uint8_t)x << 4) >> 4); return;
-    case TT_I2: *(int8_t *)p = (int8_t)((int8_t)((uint8_t)x << 6) >> 6); return;
-    case TT_U4: *(uint8_t *)p = (uint8_t)(x & 15); return;
-    case TT_U2: *(uint8_t *)p = (uint8_t)(x & 3); return;
-    case TT_I16: case TT_U16: STORE(uint16_t, x); return;
-    case TT_I32: case TT_U32: STORE(uint32_t, x); return;
-    case TT_I64: case TT_U64: STORE(int64_t, x); return;
+    case TT_PRED:
+        *(uint8_t *)p = x != 0;
+        return;
+    case TT_I8:
+    case TT_U8:
+        *(uint8_t *)p = (uint8_t)x;
+        return;
+    case TT_I4:
+        *(int8_t *)p = (int8_t)((int8_t)((uint8_t)x << 4) >> 4);
+        return;
+    case TT_I2:
+        *(int8_t *)p = (int8_t)((int8_t)((uint8_t)x << 6) >> 6);
+        return;
+    case TT_U4:
+        *(uint8_t *)p = (uint8_t)(x & 15);
+        return;
+    case TT_U2:
+        *(uint8_t *)p = (uint8_t)(x & 3);
+        return;
+    case TT_I16:
+    case TT_U16:
+        STORE(uint16_t, x);
+        return;
+    case TT_I32:
+    case TT_U32:
+        STORE(uint32_t, x);
+        return;
+    case TT_I64:
+    case TT_U64:
+        STORE(int64_t, x);
+        return;
     }
     if (is_inexact(d))
         tt_element_set(d, p, (double)x);

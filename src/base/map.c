@@ -1,4 +1,5 @@
-/* map.c - open addressing with linear probing; removal shifts back, so there are no tombstones. At most 2/3 full. */
+/* map.c - open addressing with linear probing; removal shifts back, so there are no tombstones. At most 2/3
+ * full. */
 #include "base/map.h"
 #include "base/arena.h"
 #include <stdlib.h>

@@ -90,8 +90,8 @@ void tt_status_free(tt_error *e) {
 
 const char *tt_code_name(tt_code code) {
     switch (code) {
-#define TT_CODE(name, number, exception) \
-    case TT_##name:                      \
+#define TT_CODE(name, number, exception)                                                                     \
+    case TT_##name:                                                                                          \
         return code == TT_OK_CODE ? "OK" : #name;
 #include "tables/status.def"
 #undef TT_CODE

@@ -1,7 +1,8 @@
 /* build.c - builders: functions, blocks, composites, the general form, constants and elementwise ops.
  *
- * Lowerings call these; each result is checked by infer.c. Folding is exact or not done: a fold may not change a bit of any
- * plugin's result. Shape ops are in build_shape.c, reductions, windows and products in build_reduce.c. */
+ * Lowerings call these; each result is checked by infer.c. Folding is exact or not done: a fold may not
+ * change a bit of any plugin's result. Shape ops are in build_shape.c, reductions, windows and products in
+ * build_reduce.c. */
 #include "hlo/build.h"
 #include "hlo/internal.h"
 #include <math.h>
@@ -21,7 +22,8 @@ hlo_ref hlo_param(hlo_graph *g, const hlo_type *type) {
     if (!g->block)
         return HLO_FAIL(g, INTERNAL, "a parameter outside a function");
     if (!hlo_type_valid(type))
-        return HLO_FAIL(g, INVALID_ARGUMENT, "parameter type %s is out of range", hlo_type_print(g->arena, type));
+        return HLO_FAIL(g, INVALID_ARGUMENT, "parameter type %s is out of range",
+                        hlo_type_print(g->arena, type));
     return hlo_append_param(g, g->block, hlo_type_keep(g, type));
 }
 
@@ -51,8 +53,8 @@ void hlo_block_end(hlo_graph *g, hlo_block *saved) {
     g->block = saved;
 }
 
-hlo_composite hlo_composite_begin(hlo_graph *g, const char *name, const char *attributes, int n, const hlo_ref *inputs,
-                                  hlo_ref *out_params) {
+hlo_composite hlo_composite_begin(hlo_graph *g, const char *name, const char *attributes, int n,
+                                  const hlo_ref *inputs, hlo_ref *out_params) {
     hlo_composite c = {.saved_block = g->block, .saved_func = g->func, .n = n};
     c.inputs = tt_arena_copy(g->arena, inputs, sizeof *inputs * (size_t)n);
     c.name = tt_arena_copy(g->arena, name, strlen(name) + 1);
@@ -75,7 +77,8 @@ hlo_composite hlo_composite_begin(hlo_graph *g, const char *name, const char *at
     return c;
 }
 
-void hlo_composite_end(hlo_graph *g, hlo_composite *c, int n_results, const hlo_ref *results, hlo_ref *out_values) {
+void hlo_composite_end(hlo_graph *g, hlo_composite *c, int n_results, const hlo_ref *results,
+                       hlo_ref *out_values) {
     hlo_return(g, n_results, results);
     g->block = c->saved_block;
     g->func = c->saved_func;
@@ -89,8 +92,8 @@ void hlo_composite_end(hlo_graph *g, hlo_composite *c, int n_results, const hlo_
                          hlo_attr_make_text(g, HLO_A_DECOMPOSITION, c->func->name)};
     int n_attrs = 2;
     if (c->attributes && *c->attributes)
-        attrs[n_attrs++] =
-            hlo_attr_make_text(g, HLO_A_COMPOSITE_ATTRIBUTES, tt_arena_printf(g->arena, "{%s}", c->attributes));
+        attrs[n_attrs++] = hlo_attr_make_text(g, HLO_A_COMPOSITE_ATTRIBUTES,
+                                              tt_arena_printf(g->arena, "{%s}", c->attributes));
     hlo_ref r = hlo_make(g, HLO_COMPOSITE, c->n, c->inputs, n_attrs, attrs, 0, NULL, n_results, types);
     for (int i = 0; i < n_results && r; i++)
         out_values[i] = r + (hlo_ref)i;
@@ -98,8 +101,9 @@ void hlo_composite_end(hlo_graph *g, hlo_composite *c, int n_results, const hlo_
 
 /* ---- the general form ---- */
 
-hlo_ref hlo_make(hlo_graph *g, hlo_op op, int n_operands, const hlo_ref *operands, int n_attrs, const hlo_attr *attrs,
-                 int n_regions, hlo_block **regions, int n_results, const hlo_type *result_types) {
+hlo_ref hlo_make(hlo_graph *g, hlo_op op, int n_operands, const hlo_ref *operands, int n_attrs,
+                 const hlo_attr *attrs, int n_regions, hlo_block **regions, int n_results,
+                 const hlo_type *result_types) {
     if (g->error)
         return HLO_NONE;
     if (!g->block)
@@ -121,7 +125,8 @@ hlo_ref hlo_make(hlo_graph *g, hlo_op op, int n_operands, const hlo_ref *operand
     tt_status error = hlo_infer(g, &node, result_types, types);
     if (error)
         return hlo_fail(g, error);
-    const hlo_type *one_kept, **kept = n_results > 1 ? TT_NEW_N(g->arena, const hlo_type *, n_results) : &one_kept;
+    const hlo_type *one_kept,
+        **kept = n_results > 1 ? TT_NEW_N(g->arena, const hlo_type *, n_results) : &one_kept;
     for (int i = 0; i < n_results; i++) {
         /* most ops keep their operand's type: share it */
         const hlo_type *first = n_operands ? hlo_type_of(g, operands[0]) : NULL;
@@ -252,7 +257,8 @@ hlo_ref hlo_unary(hlo_graph *g, hlo_op op, hlo_ref x) {
 static hlo_ref fold_binary(hlo_graph *g, hlo_op op, hlo_ref a, hlo_ref b) {
     double v;
     const hlo_type *t = hlo_type_of(g, a);
-    if (tt_dtype_class(t->dtype) == TT_CLASS_COMPLEX || t->dtype == TT_PRED || !hlo_type_equal(t, hlo_type_of(g, b)))
+    if (tt_dtype_class(t->dtype) == TT_CLASS_COMPLEX || t->dtype == TT_PRED ||
+        !hlo_type_equal(t, hlo_type_of(g, b)))
         return HLO_NONE;
     bool integer = tt_is_int(t->dtype);
     if (hlo_constant_splat(g, b, &v)) {
@@ -298,7 +304,8 @@ hlo_ref hlo_clamp(hlo_graph *g, hlo_ref low, hlo_ref x, hlo_ref high) {
     return hlo_make(g, HLO_CLAMP, 3, operands, 0, NULL, 0, NULL, 1, NULL);
 }
 
-/* A splat converted here, where the result cannot differ from the device's: integers and finite floats in range. */
+/* A splat converted here, where the result cannot differ from the device's: integers and finite floats in
+ * range. */
 static hlo_ref fold_convert(hlo_graph *g, hlo_ref x, const hlo_type *to) {
     const void *data = splat_data(g, x);
     tt_dtype from = hlo_type_of(g, x)->dtype;
@@ -322,7 +329,8 @@ static hlo_ref fold_convert(hlo_graph *g, hlo_ref x, const hlo_type *to) {
     unsigned char low[16], high[16];
     extreme(to->dtype, false, low);
     extreme(to->dtype, true, high);
-    if (to->dtype == TT_PRED || v < tt_element_get(to->dtype, low) || v > tt_element_get(to->dtype, high) || fabs(v) > 9e18)
+    if (to->dtype == TT_PRED || v < tt_element_get(to->dtype, low) || v > tt_element_get(to->dtype, high) ||
+        fabs(v) > 9e18)
         return HLO_NONE;
     tt_element_set(to->dtype, element, v);
     return constant_node(g, to, element, true);
@@ -358,7 +366,8 @@ hlo_ref hlo_bitcast(hlo_graph *g, hlo_ref x, tt_dtype dtype) {
     } else if (from_size < to_size) {
         if (!t->rank || t->dims[t->rank - 1] != to_size / from_size)
             return HLO_FAIL(g, INVALID_ARGUMENT, "bitcast_convert: %s has no last dimension of %d for %s",
-                            hlo_type_print(g->arena, t), to_size / (from_size ? from_size : 1), tt_dtype_name(dtype));
+                            hlo_type_print(g->arena, t), to_size / (from_size ? from_size : 1),
+                            tt_dtype_name(dtype));
         to.dims[--to.rank] = 0;
     }
     return hlo_make(g, HLO_BITCAST_CONVERT, 1, &x, 0, NULL, 0, NULL, 1, &to);
@@ -371,8 +380,8 @@ hlo_ref hlo_complex(hlo_graph *g, hlo_ref re, hlo_ref im) {
 
 /* ---- control ---- */
 
-void hlo_while(hlo_graph *g, int n, const hlo_ref *init, hlo_region_fn cond, hlo_region_fn body, void *context,
-               hlo_ref *out_values) {
+void hlo_while(hlo_graph *g, int n, const hlo_ref *init, hlo_region_fn cond, hlo_region_fn body,
+               void *context, hlo_ref *out_values) {
     memset(out_values, 0, sizeof *out_values * (size_t)n);
     for (int i = 0; i < n; i++)
         if (!hlo_need(g, "while", init[i]))
@@ -412,7 +421,8 @@ static const char *quoted(hlo_graph *g, const char *text) {
 void hlo_custom_call(hlo_graph *g, const char *target, const char *backend_config, bool side_effect, int n,
                      const hlo_ref *operands, int n_results, const hlo_type *types, hlo_ref *out_values) {
     memset(out_values, 0, sizeof *out_values * (size_t)n_results);
-    hlo_attr attrs[4] = {hlo_attr_make_text(g, HLO_A_CALL_TARGET_NAME, target), hlo_attr_make_int(HLO_A_API_VERSION, 2)};
+    hlo_attr attrs[4] = {hlo_attr_make_text(g, HLO_A_CALL_TARGET_NAME, target),
+                         hlo_attr_make_int(HLO_A_API_VERSION, 2)};
     int n_attrs = 2;
     if (side_effect)
         attrs[n_attrs++] = hlo_attr_make_bool(HLO_A_HAS_SIDE_EFFECT, true);

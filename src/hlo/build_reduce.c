@@ -1,4 +1,5 @@
-/* build_reduce.c - builders of reductions, windows, sort, products, convolution and linear algebra, with the regions they need. */
+/* build_reduce.c - builders of reductions, windows, sort, products, convolution and linear algebra, with the
+ * regions they need. */
 #include "hlo/build.h"
 #include "hlo/internal.h"
 #include <string.h>
@@ -61,8 +62,10 @@ hlo_ref hlo_reduce_keep(hlo_graph *g, hlo_op op, hlo_ref x, hlo_ref init, int n_
 static hlo_block *arg_region(hlo_graph *g, hlo_op op, tt_dtype dtype, tt_dtype index_dtype) {
     hlo_type value = hlo_type_make(dtype, 0, NULL), index = hlo_type_make(index_dtype, 0, NULL);
     hlo_block *saved, *b = hlo_block_begin(g, &saved);
-    hlo_ref x = hlo_param(g, &value), i = hlo_param(g, &index), y = hlo_param(g, &value), j = hlo_param(g, &index);
-    hlo_ref better = hlo_compare(g, op == HLO_MAXIMUM ? "GT" : "LT", x, y), equal = hlo_compare(g, "EQ", x, y);
+    hlo_ref x = hlo_param(g, &value), i = hlo_param(g, &index), y = hlo_param(g, &value),
+            j = hlo_param(g, &index);
+    hlo_ref better = hlo_compare(g, op == HLO_MAXIMUM ? "GT" : "LT", x, y),
+            equal = hlo_compare(g, "EQ", x, y);
     if (tt_is_float(dtype)) {
         hlo_ref x_nan = hlo_compare(g, "NE", x, x), y_nan = hlo_compare(g, "NE", y, y);
         hlo_ref y_number = hlo_unary(g, HLO_NOT, y_nan);
@@ -89,7 +92,8 @@ void hlo_reduce_arg(hlo_graph *g, hlo_op op, hlo_ref x, int dim, tt_dtype index_
     }
     /* the start is the worst value at index 0: where it ties, all elements tie and 0 is right */
     hlo_type indices = hlo_type_with(t, index_dtype);
-    hlo_ref operands[4] = {x, hlo_iota(g, &indices, dim), identity_of(g, op, t->dtype), hlo_scalar_int(g, index_dtype, 0)};
+    hlo_ref operands[4] = {x, hlo_iota(g, &indices, dim), identity_of(g, op, t->dtype),
+                           hlo_scalar_int(g, index_dtype, 0)};
     hlo_block *region = arg_region(g, op, t->dtype, index_dtype);
     int64_t dim64 = dim;
     hlo_attr a = hlo_attr_make_ints(g, HLO_A_DIMENSIONS, 1, &dim64);
@@ -134,7 +138,8 @@ hlo_ref hlo_reduce_window(hlo_graph *g, hlo_op op, hlo_ref x, hlo_ref init, cons
     return hlo_make(g, HLO_REDUCE_WINDOW, 2, operands, 5, attrs, 1, &region, 1, NULL);
 }
 
-hlo_ref hlo_select_and_scatter(hlo_graph *g, hlo_ref x, hlo_ref source, hlo_ref init, const char *select, const hlo_window *w) {
+hlo_ref hlo_select_and_scatter(hlo_graph *g, hlo_ref x, hlo_ref source, hlo_ref init, const char *select,
+                               const hlo_window *w) {
     const hlo_type *t = hlo_need(g, "select_and_scatter", x);
     if (!t)
         return HLO_NONE;
@@ -166,7 +171,8 @@ static hlo_ref sort_order(hlo_graph *g, hlo_ref a, hlo_ref b, tt_dtype dtype, bo
     return hlo_binary(g, HLO_OR, before, hlo_binary(g, HLO_AND, great_nan, other_number));
 }
 
-void hlo_sort(hlo_graph *g, int n, const hlo_ref *xs, int dim, bool descending, bool stable, hlo_ref *out_values) {
+void hlo_sort(hlo_graph *g, int n, const hlo_ref *xs, int dim, bool descending, bool stable,
+              hlo_ref *out_values) {
     memset(out_values, 0, sizeof *out_values * (size_t)n);
     for (int i = 0; i < n; i++)
         if (!hlo_need(g, "sort", xs[i]))
@@ -186,7 +192,8 @@ void hlo_sort(hlo_graph *g, int n, const hlo_ref *xs, int dim, bool descending, 
     hlo_ref before = sort_order(g, first[0], first[1], hlo_type_of(g, xs[0])->dtype, descending);
     hlo_return(g, 1, &before);
     hlo_block_end(g, saved);
-    hlo_attr attrs[2] = {hlo_attr_make_int(HLO_A_DIMENSION, dim), hlo_attr_make_bool(HLO_A_IS_STABLE, stable)};
+    hlo_attr attrs[2] = {hlo_attr_make_int(HLO_A_DIMENSION, dim),
+                         hlo_attr_make_bool(HLO_A_IS_STABLE, stable)};
     hlo_ref r = hlo_make(g, HLO_SORT, n, xs, 2, attrs, 1, &region, n, NULL);
     for (int i = 0; i < n && r; i++)
         out_values[i] = r + (hlo_ref)i;
@@ -210,7 +217,8 @@ static hlo_attr precision_attr(hlo_graph *g, const char *precision) {
 }
 
 /* The op with its result in another element type: shape rule first, then the type it was asked for. */
-static hlo_ref make_with_dtype(hlo_graph *g, hlo_op op, const hlo_ref *operands, int n_attrs, const hlo_attr *attrs, tt_dtype dtype) {
+static hlo_ref make_with_dtype(hlo_graph *g, hlo_op op, const hlo_ref *operands, int n_attrs,
+                               const hlo_attr *attrs, tt_dtype dtype) {
     if (g->error)
         return HLO_NONE;
     for (int i = 0; i < 2; i++)
@@ -218,7 +226,12 @@ static hlo_ref make_with_dtype(hlo_graph *g, hlo_op op, const hlo_ref *operands,
             return HLO_FAIL(g, INTERNAL, "%s: operand %d is no value", hlo_op_text(op), i);
     if (dtype == TT_DTYPE_NONE)
         return hlo_make(g, op, 2, operands, n_attrs, attrs, 0, NULL, 1, NULL);
-    hlo_node node = {.op = (uint16_t)op, .n_results = 1, .n_attrs = (uint16_t)n_attrs, .n_operands = 2, .operands = operands, .attrs = attrs};
+    hlo_node node = {.op = (uint16_t)op,
+                     .n_results = 1,
+                     .n_attrs = (uint16_t)n_attrs,
+                     .n_operands = 2,
+                     .operands = operands,
+                     .attrs = attrs};
     hlo_type type;
     tt_status error = hlo_infer(g, &node, NULL, &type);
     if (error)
@@ -227,38 +240,45 @@ static hlo_ref make_with_dtype(hlo_graph *g, hlo_op op, const hlo_ref *operands,
     return hlo_make(g, op, 2, operands, n_attrs, attrs, 0, NULL, 1, &type);
 }
 
-hlo_ref hlo_dot_general(hlo_graph *g, hlo_ref a, hlo_ref b, const hlo_dims *dims, tt_dtype out_dtype, const char *precision) {
-    hlo_attr attrs[2] = {hlo_attr_make_dims(g, HLO_A_DOT_DIMENSION_NUMBERS, dims), precision_attr(g, precision)};
+hlo_ref hlo_dot_general(hlo_graph *g, hlo_ref a, hlo_ref b, const hlo_dims *dims, tt_dtype out_dtype,
+                        const char *precision) {
+    hlo_attr attrs[2] = {hlo_attr_make_dims(g, HLO_A_DOT_DIMENSION_NUMBERS, dims),
+                         precision_attr(g, precision)};
     hlo_ref operands[2] = {a, b};
     return make_with_dtype(g, HLO_DOT_GENERAL, operands, 2, attrs, out_dtype);
 }
 
-hlo_ref hlo_matmul(hlo_graph *g, hlo_ref a, hlo_ref b, int n_batch, tt_dtype out_dtype, const char *precision) {
+hlo_ref hlo_matmul(hlo_graph *g, hlo_ref a, hlo_ref b, int n_batch, tt_dtype out_dtype,
+                   const char *precision) {
     if (n_batch < 0 || n_batch > HLO_MAX_RANK - 2)
         return HLO_FAIL(g, INTERNAL, "matmul: %d batch dims", n_batch);
     int64_t batch[HLO_MAX_RANK], x_k = n_batch + 1, y_k = n_batch;
     for (int i = 0; i < n_batch; i++)
         batch[i] = i;
-    hlo_dims d = {.kind = HLO_DIMS_DOT, .a = {n_batch, batch}, .b = {n_batch, batch}, .c = {1, &x_k}, .d = {1, &y_k}};
+    hlo_dims d = {
+        .kind = HLO_DIMS_DOT, .a = {n_batch, batch}, .b = {n_batch, batch}, .c = {1, &x_k}, .d = {1, &y_k}};
     return hlo_dot_general(g, a, b, &d, out_dtype, precision);
 }
 
-hlo_ref hlo_convolution(hlo_graph *g, hlo_ref x, hlo_ref w, const hlo_conv *c, tt_dtype out_dtype, const char *precision) {
+hlo_ref hlo_convolution(hlo_graph *g, hlo_ref x, hlo_ref w, const hlo_conv *c, tt_dtype out_dtype,
+                        const char *precision) {
     const hlo_type *t = hlo_need(g, "convolution", x);
     if (!t)
         return HLO_NONE;
     int s = t->rank - 2;
     if (s < 0)
-        return HLO_FAIL(g, INVALID_ARGUMENT, "convolution: %s needs a rank of at least 2", hlo_type_print(g->arena, t));
-    hlo_attr attrs[9] = {window_ints(g, HLO_A_WINDOW_STRIDES, s, c->stride, 1),
-                         padding_attr(g, s, c->padding_low, c->padding_high),
-                         window_ints(g, HLO_A_LHS_DILATION, s, c->lhs_dilation, 1),
-                         window_ints(g, HLO_A_RHS_DILATION, s, c->rhs_dilation, 1),
-                         window_ints(g, HLO_A_WINDOW_REVERSAL, s, c->window_reversal, 0),
-                         hlo_attr_make_dims(g, HLO_A_DIMENSION_NUMBERS, &c->dims),
-                         hlo_attr_make_int(HLO_A_FEATURE_GROUP_COUNT, c->feature_groups ? c->feature_groups : 1),
-                         hlo_attr_make_int(HLO_A_BATCH_GROUP_COUNT, c->batch_groups ? c->batch_groups : 1),
-                         precision_attr(g, precision)};
+        return HLO_FAIL(g, INVALID_ARGUMENT, "convolution: %s needs a rank of at least 2",
+                        hlo_type_print(g->arena, t));
+    hlo_attr attrs[9] = {
+        window_ints(g, HLO_A_WINDOW_STRIDES, s, c->stride, 1),
+        padding_attr(g, s, c->padding_low, c->padding_high),
+        window_ints(g, HLO_A_LHS_DILATION, s, c->lhs_dilation, 1),
+        window_ints(g, HLO_A_RHS_DILATION, s, c->rhs_dilation, 1),
+        window_ints(g, HLO_A_WINDOW_REVERSAL, s, c->window_reversal, 0),
+        hlo_attr_make_dims(g, HLO_A_DIMENSION_NUMBERS, &c->dims),
+        hlo_attr_make_int(HLO_A_FEATURE_GROUP_COUNT, c->feature_groups ? c->feature_groups : 1),
+        hlo_attr_make_int(HLO_A_BATCH_GROUP_COUNT, c->batch_groups ? c->batch_groups : 1),
+        precision_attr(g, precision)};
     hlo_ref operands[2] = {x, w};
     return make_with_dtype(g, HLO_CONVOLUTION, operands, 9, attrs, out_dtype);
 }
@@ -270,7 +290,8 @@ hlo_ref hlo_cholesky(hlo_graph *g, hlo_ref x, bool lower) {
     return hlo_make(g, HLO_CHOLESKY, 1, &x, 1, &a, 0, NULL, 1, NULL);
 }
 
-hlo_ref hlo_triangular_solve(hlo_graph *g, hlo_ref a, hlo_ref b, bool left, bool lower, bool unit, const char *transpose) {
+hlo_ref hlo_triangular_solve(hlo_graph *g, hlo_ref a, hlo_ref b, bool left, bool lower, bool unit,
+                             const char *transpose) {
     const hlo_type *t = hlo_need(g, "triangular_solve", b);
     if (!t)
         return HLO_NONE;
@@ -282,12 +303,13 @@ hlo_ref hlo_triangular_solve(hlo_graph *g, hlo_ref a, hlo_ref b, bool left, bool
 }
 
 hlo_ref hlo_fft(hlo_graph *g, hlo_ref x, const char *type, int n, const int64_t *lengths) {
-    hlo_attr attrs[2] = {hlo_attr_make_text(g, HLO_A_FFT_TYPE, type), hlo_attr_make_ints(g, HLO_A_FFT_LENGTH, n, lengths)};
+    hlo_attr attrs[2] = {hlo_attr_make_text(g, HLO_A_FFT_TYPE, type),
+                         hlo_attr_make_ints(g, HLO_A_FFT_LENGTH, n, lengths)};
     return hlo_make(g, HLO_FFT, 1, &x, 2, attrs, 0, NULL, 1, NULL);
 }
 
-void hlo_rng_bits(hlo_graph *g, hlo_ref state, const char *algorithm, const hlo_type *bits, hlo_ref *out_state,
-                  hlo_ref *out_bits) {
+void hlo_rng_bits(hlo_graph *g, hlo_ref state, const char *algorithm, const hlo_type *bits,
+                  hlo_ref *out_state, hlo_ref *out_bits) {
     *out_state = *out_bits = HLO_NONE;
     const hlo_type *t = hlo_need(g, "rng_bit_generator", state);
     if (!t)

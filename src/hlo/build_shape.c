@@ -1,5 +1,5 @@
-/* build_shape.c - builders of ops that move elements. Identities fold, chains of reshapes and of transposes become
- * one, and a splat constant stays a splat constant through anything that only moves elements. */
+/* build_shape.c - builders of ops that move elements. Identities fold, chains of reshapes and of transposes
+ * become one, and a splat constant stays a splat constant through anything that only moves elements. */
 #include "hlo/build.h"
 #include "hlo/internal.h"
 #include <string.h>
@@ -103,7 +103,8 @@ hlo_ref hlo_broadcast_to(hlo_graph *g, hlo_ref x, int rank, const int64_t *dims)
     return hlo_broadcast_in_dim(g, x, rank, dims, mapping);
 }
 
-hlo_ref hlo_slice(hlo_graph *g, hlo_ref x, const int64_t *start, const int64_t *limit, const int64_t *stride) {
+hlo_ref hlo_slice(hlo_graph *g, hlo_ref x, const int64_t *start, const int64_t *limit,
+                  const int64_t *stride) {
     const hlo_type *t = hlo_need(g, "slice", x);
     if (!t)
         return HLO_NONE;
@@ -140,7 +141,8 @@ hlo_ref hlo_slice_dim(hlo_graph *g, hlo_ref x, int dim, int64_t start, int64_t l
     return hlo_slice(g, x, starts, limits, strides);
 }
 
-hlo_ref hlo_pad(hlo_graph *g, hlo_ref x, hlo_ref value, const int64_t *low, const int64_t *high, const int64_t *interior) {
+hlo_ref hlo_pad(hlo_graph *g, hlo_ref x, hlo_ref value, const int64_t *low, const int64_t *high,
+                const int64_t *interior) {
     const hlo_type *t = hlo_need(g, "pad", x);
     if (!t)
         return HLO_NONE;
@@ -192,7 +194,8 @@ hlo_ref hlo_dynamic_slice(hlo_graph *g, hlo_ref x, const hlo_ref *starts, const 
 }
 
 hlo_ref hlo_dynamic_update_slice(hlo_graph *g, hlo_ref x, hlo_ref update, const hlo_ref *starts) {
-    const hlo_type *t = hlo_need(g, "dynamic_update_slice", x), *u = hlo_need(g, "dynamic_update_slice", update);
+    const hlo_type *t = hlo_need(g, "dynamic_update_slice", x),
+                   *u = hlo_need(g, "dynamic_update_slice", update);
     if (!t || !u)
         return HLO_NONE;
     if (hlo_type_equal(t, u))
@@ -217,8 +220,8 @@ hlo_ref hlo_gather(hlo_graph *g, hlo_ref x, hlo_ref indices, const hlo_dims *dim
     return hlo_make(g, HLO_GATHER, 2, operands, n_attrs, attrs, 0, NULL, 1, NULL);
 }
 
-hlo_ref hlo_scatter(hlo_graph *g, hlo_ref x, hlo_ref indices, hlo_ref updates, const hlo_dims *dims, hlo_op op, bool unique,
-                    const char *bounds) {
+hlo_ref hlo_scatter(hlo_graph *g, hlo_ref x, hlo_ref indices, hlo_ref updates, const hlo_dims *dims,
+                    hlo_op op, bool unique, const char *bounds) {
     const hlo_type *t = hlo_need(g, "scatter", x);
     if (!t)
         return HLO_NONE;

@@ -1,19 +1,21 @@
-/* edit.c - whole-graph edits before a program is compiled: calls and composites inlined, unused nodes dropped. */
+/* edit.c - whole-graph edits before a program is compiled: calls and composites inlined, unused nodes
+ * dropped. */
 #include "hlo/splice.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* Inlining may multiply a program (functions that call each other twice, n deep); this many nodes are no honest program. */
+/* Inlining may multiply a program (functions that call each other twice, n deep); this many nodes are no
+ * honest program. */
 enum { MAX_NODES = 1 << 22, MAX_CALLS_DEEP = 200 };
 
 typedef struct inliner {
     hlo_graph *g;
     bool (*keep)(const char *composite_name);
-    char *state;        /* by function: 0 to do, 1 in progress, 2 done */
-    char *used;         /* by function: something still names it */
+    char *state; /* by function: 0 to do, 1 in progress, 2 done */
+    char *used;  /* by function: something still names it */
     int n_funcs, depth;
-    hlo_ref *copied;    /* scratch map of the copier: callee's ref -> copy. Written before read in each copy. */
-    hlo_ref *instead;   /* ref of a replaced call's result -> value, 0: itself */
+    hlo_ref *copied;  /* scratch map of the copier: callee's ref -> copy. Written before read in each copy. */
+    hlo_ref *instead; /* ref of a replaced call's result -> value, 0: itself */
     uint32_t cap;
 } inliner;
 
@@ -146,7 +148,8 @@ static void drop_unused(inliner *in) {
     for (int f = 0; f < in->n_funcs; f++)
         if (f == 0 || g->funcs[f]->is_public || in->used[f])
             g->funcs[kept++] = g->funcs[f];
-    /* the slots freed stay: the list only grows at powers of two, and n_funcs may only shrink to one that keeps room */
+    /* the slots freed stay: the list only grows at powers of two, and n_funcs may only shrink to one that
+     * keeps room */
     hlo_func **funcs = TT_NEW_N(g->arena, hlo_func *, kept * 2 + 1);
     memcpy(funcs, g->funcs, sizeof *funcs * (size_t)kept);
     g->funcs = funcs;

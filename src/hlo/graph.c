@@ -1,4 +1,5 @@
-/* graph.c - the IR's storage: nodes, blocks, functions, types, attributes, and the names of ops from tables/hlo.def.
+/* graph.c - the IR's storage: nodes, blocks, functions, types, attributes, and the names of ops from
+ * tables/hlo.def.
  *
  * Nothing here knows what an op means; shape rules are in infer*.c, whole-graph edits in edit.c. */
 #include "hlo/graph.h"
@@ -108,7 +109,8 @@ bool hlo_type_valid(const hlo_type *t) {
     /* zeros do not excuse the other dims: strides are computed from them */
     int64_t bytes = 16;
     for (int i = 0; i < t->rank; i++)
-        if (t->dims[i] < 0 || !tt_mul_i64(bytes, t->dims[i] ? t->dims[i] : 1, &bytes) || bytes > INT64_MAX / 2)
+        if (t->dims[i] < 0 || !tt_mul_i64(bytes, t->dims[i] ? t->dims[i] : 1, &bytes) ||
+            bytes > INT64_MAX / 2)
             return false;
     return true;
 }
@@ -199,7 +201,8 @@ hlo_attr hlo_attr_make_float(hlo_attr_name name, double value) {
 }
 
 hlo_attr hlo_attr_make_ints(hlo_graph *g, hlo_attr_name name, int n, const int64_t *v) {
-    return (hlo_attr){.name = name, .kind = HLO_K_INTS, .n = n, .ints = tt_arena_copy(g->arena, v, sizeof *v * (size_t)n)};
+    return (hlo_attr){
+        .name = name, .kind = HLO_K_INTS, .n = n, .ints = tt_arena_copy(g->arena, v, sizeof *v * (size_t)n)};
 }
 
 hlo_attr hlo_attr_make_ints2d(hlo_graph *g, hlo_attr_name name, int rows, int columns, const int64_t *v) {
@@ -349,8 +352,9 @@ static hlo_attr *attrs_keep(hlo_graph *g, int n, const hlo_attr *attrs) {
     return copy;
 }
 
-hlo_ref hlo_append(hlo_graph *g, hlo_op op, int n_operands, const hlo_ref *operands, int n_attrs, const hlo_attr *attrs,
-                   int n_regions, hlo_block **regions, int n_results, const hlo_type *const *types) {
+hlo_ref hlo_append(hlo_graph *g, hlo_op op, int n_operands, const hlo_ref *operands, int n_attrs,
+                   const hlo_attr *attrs, int n_regions, hlo_block **regions, int n_results,
+                   const hlo_type *const *types) {
     hlo_node node = {.op = (uint16_t)op, .n_results = (uint16_t)n_results, .loc = g->loc};
     if (n_operands) {
         node.n_operands = (uint32_t)n_operands;

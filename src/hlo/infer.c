@@ -5,7 +5,13 @@
 #include "hlo/internal.h"
 
 /* Which classes of element types an op takes, as bits of 1 << tt_class. */
-enum { P = 1 << TT_CLASS_PRED, S = 1 << TT_CLASS_SINT, U = 1 << TT_CLASS_UINT, F = 1 << TT_CLASS_FLOAT, X = 1 << TT_CLASS_COMPLEX };
+enum {
+    P = 1 << TT_CLASS_PRED,
+    S = 1 << TT_CLASS_SINT,
+    U = 1 << TT_CLASS_UINT,
+    F = 1 << TT_CLASS_FLOAT,
+    X = 1 << TT_CLASS_COMPLEX
+};
 enum { ANY = P | S | U | F | X, INT = S | U, BITS = P | S | U, FX = F | X, NUM = S | U | F | X };
 
 static unsigned classes_of(hlo_op op) {
@@ -84,13 +90,14 @@ static tt_status check_elementwise(const hlo_graph *g, const hlo_node *n) {
     unsigned classes = classes_of((hlo_op)n->op);
     for (uint32_t i = 0; i < n->n_operands; i++) {
         const hlo_type *t = HLO_OPERAND(i);
-        HLO_NEED(classes >> tt_dtype_class(t->dtype) & 1, "operand %u has element type %s, which the op does not take", i,
-                 tt_dtype_name(t->dtype));
+        HLO_NEED(classes >> tt_dtype_class(t->dtype) & 1,
+                 "operand %u has element type %s, which the op does not take", i, tt_dtype_name(t->dtype));
         HLO_NEED(!i || hlo_type_equal(t, HLO_OPERAND(0)), "operands have types %s and %s; they must be equal",
                  HLO_OPERAND_TEXT(0), HLO_OPERAND_TEXT(i));
     }
     if (n->op == HLO_REDUCE_PRECISION)
-        HLO_NEED(hlo_attr_int(n, HLO_A_EXPONENT_BITS, 0) >= 1 && hlo_attr_int(n, HLO_A_MANTISSA_BITS, -1) >= 0,
+        HLO_NEED(hlo_attr_int(n, HLO_A_EXPONENT_BITS, 0) >= 1 &&
+                     hlo_attr_int(n, HLO_A_MANTISSA_BITS, -1) >= 0,
                  "exponent_bits must be at least 1 and mantissa_bits at least 0");
     return TT_OK;
 }
@@ -133,11 +140,13 @@ static tt_status hlo_rule_REAL(const hlo_graph *g, const hlo_node *n, const hlo_
     return hlo_rule_ABS(g, n, given, out);
 }
 
-static tt_status hlo_rule_COMPLEX(const hlo_graph *g, const hlo_node *n, const hlo_type *given, hlo_type *out) {
+static tt_status hlo_rule_COMPLEX(const hlo_graph *g, const hlo_node *n, const hlo_type *given,
+                                  hlo_type *out) {
     (void)given;
     TT_TRY(check_elementwise(g, n));
     tt_dtype d = HLO_OPERAND(0)->dtype;
-    HLO_NEED(d == TT_F32 || d == TT_F64, "parts are %s; only f32 and f64 have a complex type", tt_dtype_name(d));
+    HLO_NEED(d == TT_F32 || d == TT_F64, "parts are %s; only f32 and f64 have a complex type",
+             tt_dtype_name(d));
     *out = hlo_type_with(HLO_OPERAND(0), d == TT_F32 ? TT_C64 : TT_C128);
     return TT_OK;
 }
@@ -147,20 +156,21 @@ static tt_status hlo_rule_CLAMP(const hlo_graph *g, const hlo_node *n, const hlo
     const hlo_type *x = HLO_OPERAND(1);
     for (uint32_t i = 0; i < 3; i += 2) {
         const hlo_type *t = HLO_OPERAND(i);
-        HLO_NEED(t->dtype == x->dtype && (t->rank == 0 || hlo_dims_equal(t, x)), "bound %s does not fit operand %s",
-                 HLO_OPERAND_TEXT(i), HLO_OPERAND_TEXT(1));
+        HLO_NEED(t->dtype == x->dtype && (t->rank == 0 || hlo_dims_equal(t, x)),
+                 "bound %s does not fit operand %s", HLO_OPERAND_TEXT(i), HLO_OPERAND_TEXT(1));
     }
     *out = *x;
     return TT_OK;
 }
 
-static tt_status hlo_rule_SELECT(const hlo_graph *g, const hlo_node *n, const hlo_type *given, hlo_type *out) {
+static tt_status hlo_rule_SELECT(const hlo_graph *g, const hlo_node *n, const hlo_type *given,
+                                 hlo_type *out) {
     (void)given;
     const hlo_type *p = HLO_OPERAND(0), *a = HLO_OPERAND(1);
     HLO_NEED(p->dtype == TT_PRED && (p->rank == 0 || hlo_dims_equal(p, a)), "predicate %s does not fit %s",
              HLO_OPERAND_TEXT(0), HLO_OPERAND_TEXT(1));
-    HLO_NEED(hlo_type_equal(a, HLO_OPERAND(2)), "branches have types %s and %s; they must be equal", HLO_OPERAND_TEXT(1),
-             HLO_OPERAND_TEXT(2));
+    HLO_NEED(hlo_type_equal(a, HLO_OPERAND(2)), "branches have types %s and %s; they must be equal",
+             HLO_OPERAND_TEXT(1), HLO_OPERAND_TEXT(2));
     *out = *a;
     return TT_OK;
 }
@@ -178,7 +188,8 @@ static hlo_rule *const rules[HLO_N_OPS] = {
 #undef HLO
 };
 
-/* Ops whose result may have another element type than the rule says: they accumulate wider, or were given so. */
+/* Ops whose result may have another element type than the rule says: they accumulate wider, or were given so.
+ */
 static bool dtype_is_free(unsigned op) {
     switch (op) {
     case HLO_DOT_GENERAL:
@@ -197,16 +208,19 @@ tt_status hlo_infer(const hlo_graph *g, const hlo_node *n, const hlo_type *given
     int want = hlo_op_operands((hlo_op)n->op);
     HLO_NEED(want < 0 || (int)n->n_operands == want, "has %u operands, takes %d", n->n_operands, want);
     for (uint32_t i = 0; i < n->n_operands; i++)
-        HLO_NEED(n->operands[i] > 0 && n->operands[i] < g->n_nodes && HLO_OPERAND(i), "operand %u is no value", i);
+        HLO_NEED(n->operands[i] > 0 && n->operands[i] < g->n_nodes && HLO_OPERAND(i),
+                 "operand %u is no value", i);
     bool multi = hlo_op_flags((hlo_op)n->op) & HLO_F_MULTI;
     bool effect = hlo_op_flags((hlo_op)n->op) & HLO_F_EFFECT;
     HLO_NEED(n->n_results == 1 || multi || (effect && !n->n_results), "has %u results", n->n_results);
     TT_TRY(rules[n->op](g, n, given, out));
     for (int i = 0; i < n->n_results; i++) {
-        HLO_NEED(hlo_type_valid(&out[i]), "result type %s is out of range", hlo_type_print(g->arena, &out[i]));
+        HLO_NEED(hlo_type_valid(&out[i]), "result type %s is out of range",
+                 hlo_type_print(g->arena, &out[i]));
         if (!given)
             continue;
-        bool same = dtype_is_free(n->op) ? hlo_dims_equal(&out[i], &given[i]) : hlo_type_equal(&out[i], &given[i]);
+        bool same =
+            dtype_is_free(n->op) ? hlo_dims_equal(&out[i], &given[i]) : hlo_type_equal(&out[i], &given[i]);
         HLO_NEED(same, "result %d has type %s, inferred %s", i, hlo_type_print(g->arena, &given[i]),
                  hlo_type_print(g->arena, &out[i]));
         out[i] = given[i];

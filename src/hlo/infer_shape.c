@@ -1,5 +1,6 @@
-/* infer_shape.c - result types and constraints of ops that move elements: slices, pads, gathers, transposes, and the
- * constraints of those whose type is given (reshape, broadcast_in_dim, iota, constant, convert, bitcast). */
+/* infer_shape.c - result types and constraints of ops that move elements: slices, pads, gathers, transposes,
+ * and the constraints of those whose type is given (reshape, broadcast_in_dim, iota, constant, convert,
+ * bitcast). */
 #include "base/checked.h"
 #include "hlo/internal.h"
 
@@ -26,22 +27,24 @@ tt_status hlo_rule_CONCATENATE(const hlo_graph *g, const hlo_node *n, const hlo_
         hlo_type t = *HLO_OPERAND(i);
         int64_t size = t.dims[dim];
         t.dims[dim] = out->dims[dim];
-        HLO_NEED(hlo_type_equal(&t, out), "operands %s and %s differ outside dimension %lld", HLO_OPERAND_TEXT(0),
-                 HLO_OPERAND_TEXT(i), (long long)dim);
+        HLO_NEED(hlo_type_equal(&t, out), "operands %s and %s differ outside dimension %lld",
+                 HLO_OPERAND_TEXT(0), HLO_OPERAND_TEXT(i), (long long)dim);
         HLO_NEED(tt_add_i64(out->dims[dim], size, &out->dims[dim]), "size overflows");
     }
     return TT_OK;
 }
 
 static tt_status check_starts(const hlo_graph *g, const hlo_node *n, uint32_t first, int rank) {
-    HLO_NEED(n->n_operands == first + (uint32_t)rank, "has %u start indices for rank %d", n->n_operands - first, rank);
+    HLO_NEED(n->n_operands == first + (uint32_t)rank, "has %u start indices for rank %d",
+             n->n_operands - first, rank);
     for (uint32_t i = first; i < n->n_operands; i++)
-        HLO_NEED(HLO_OPERAND(i)->rank == 0 && tt_is_int(HLO_OPERAND(i)->dtype), "start index %u is %s, not an integer scalar",
-                 i - first, HLO_OPERAND_TEXT(i));
+        HLO_NEED(HLO_OPERAND(i)->rank == 0 && tt_is_int(HLO_OPERAND(i)->dtype),
+                 "start index %u is %s, not an integer scalar", i - first, HLO_OPERAND_TEXT(i));
     return TT_OK;
 }
 
-tt_status hlo_rule_DYNAMIC_SLICE(const hlo_graph *g, const hlo_node *n, const hlo_type *given, hlo_type *out) {
+tt_status hlo_rule_DYNAMIC_SLICE(const hlo_graph *g, const hlo_node *n, const hlo_type *given,
+                                 hlo_type *out) {
     (void)given;
     HLO_NEED(n->n_operands > 0, "needs an operand");
     *out = *HLO_OPERAND(0);
@@ -49,8 +52,9 @@ tt_status hlo_rule_DYNAMIC_SLICE(const hlo_graph *g, const hlo_node *n, const hl
     hlo_ints sizes = hlo_attr_ints(n, HLO_A_SLICE_SIZES);
     HLO_NEED(sizes.n == out->rank, "slice_sizes has %d entries for rank %d", sizes.n, out->rank);
     for (int i = 0; i < sizes.n; i++) {
-        HLO_NEED(sizes.v[i] >= 0 && sizes.v[i] <= out->dims[i], "slice size %lld is outside dimension %d of %s",
-                 (long long)sizes.v[i], i, HLO_OPERAND_TEXT(0));
+        HLO_NEED(sizes.v[i] >= 0 && sizes.v[i] <= out->dims[i],
+                 "slice size %lld is outside dimension %d of %s", (long long)sizes.v[i], i,
+                 HLO_OPERAND_TEXT(0));
         out->dims[i] = sizes.v[i];
     }
     return TT_OK;
@@ -63,7 +67,8 @@ tt_status hlo_rule_PAD(const hlo_graph *g, const hlo_node *n, const hlo_type *gi
              interior = hlo_attr_ints(n, HLO_A_INTERIOR_PADDING);
     HLO_NEED(v->rank == 0 && v->dtype == x->dtype, "padding value %s does not fit %s", HLO_OPERAND_TEXT(1),
              HLO_OPERAND_TEXT(0));
-    HLO_NEED(low.n == x->rank && high.n == x->rank && interior.n == x->rank, "paddings do not have rank %d", x->rank);
+    HLO_NEED(low.n == x->rank && high.n == x->rank && interior.n == x->rank, "paddings do not have rank %d",
+             x->rank);
     *out = *x;
     for (int i = 0; i < x->rank; i++) {
         int64_t size = 0;
@@ -82,12 +87,13 @@ tt_status hlo_rule_SLICE(const hlo_graph *g, const hlo_node *n, const hlo_type *
     const hlo_type *x = HLO_OPERAND(0);
     hlo_ints start = hlo_attr_ints(n, HLO_A_START_INDICES), limit = hlo_attr_ints(n, HLO_A_LIMIT_INDICES),
              stride = hlo_attr_ints(n, HLO_A_STRIDES);
-    HLO_NEED(start.n == x->rank && limit.n == x->rank && stride.n == x->rank, "indices do not have rank %d", x->rank);
+    HLO_NEED(start.n == x->rank && limit.n == x->rank && stride.n == x->rank, "indices do not have rank %d",
+             x->rank);
     *out = *x;
     for (int i = 0; i < x->rank; i++) {
         HLO_NEED(start.v[i] >= 0 && start.v[i] <= limit.v[i] && limit.v[i] <= x->dims[i] && stride.v[i] > 0,
-                 "[%lld:%lld:%lld] is outside dimension %d of %s", (long long)start.v[i], (long long)limit.v[i],
-                 (long long)stride.v[i], i, HLO_OPERAND_TEXT(0));
+                 "[%lld:%lld:%lld] is outside dimension %d of %s", (long long)start.v[i],
+                 (long long)limit.v[i], (long long)stride.v[i], i, HLO_OPERAND_TEXT(0));
         int64_t length = limit.v[i] - start.v[i];
         out->dims[i] = length ? (length - 1) / stride.v[i] + 1 : 0;
     }
@@ -108,26 +114,33 @@ tt_status hlo_rule_TRANSPOSE(const hlo_graph *g, const hlo_node *n, const hlo_ty
 static tt_status check_gather(const hlo_graph *g, const hlo_node *n, const hlo_dims *d, hlo_ints sizes) {
     const hlo_type *x = HLO_OPERAND(0), *indices = HLO_OPERAND(1);
     HLO_NEED(tt_is_int(indices->dtype), "indices are %s", HLO_OPERAND_TEXT(1));
-    HLO_NEED(d->index_vector_dim >= 0 && d->index_vector_dim <= indices->rank, "index_vector_dim %lld is outside indices %s",
-             (long long)d->index_vector_dim, HLO_OPERAND_TEXT(1));
+    HLO_NEED(d->index_vector_dim >= 0 && d->index_vector_dim <= indices->rank,
+             "index_vector_dim %lld is outside indices %s", (long long)d->index_vector_dim,
+             HLO_OPERAND_TEXT(1));
     int64_t depth = d->index_vector_dim < indices->rank ? indices->dims[d->index_vector_dim] : 1;
-    HLO_NEED(d->e.n == depth, "start_index_map has %d entries for %lld index components", d->e.n, (long long)depth);
+    HLO_NEED(d->e.n == depth, "start_index_map has %d entries for %lld index components", d->e.n,
+             (long long)depth);
     HLO_NEED(sizes.n == x->rank, "slice_sizes has %d entries for rank %d", sizes.n, x->rank);
-    HLO_NEED(hlo_dims_distinct(d->b, x->rank) && hlo_dims_distinct(d->c, x->rank) && hlo_dims_distinct(d->e, x->rank),
+    HLO_NEED(hlo_dims_distinct(d->b, x->rank) && hlo_dims_distinct(d->c, x->rank) &&
+                 hlo_dims_distinct(d->e, x->rank),
              "dimension numbers repeat or are outside rank %d", x->rank);
-    HLO_NEED(hlo_dims_distinct(d->d, indices->rank) && d->d.n == d->c.n && !hlo_ints_contain(d->d, d->index_vector_dim),
+    HLO_NEED(hlo_dims_distinct(d->d, indices->rank) && d->d.n == d->c.n &&
+                 !hlo_ints_contain(d->d, d->index_vector_dim),
              "start_indices_batching_dims do not match operand_batching_dims");
-    HLO_NEED(d->a.n + d->b.n + d->c.n == x->rank, "offset, collapsed and batching dims do not add up to rank %d", x->rank);
+    HLO_NEED(d->a.n + d->b.n + d->c.n == x->rank,
+             "offset, collapsed and batching dims do not add up to rank %d", x->rank);
     for (int i = 0; i < d->a.n; i++)
         HLO_NEED(i == 0 ? d->a.v[0] >= 0 : d->a.v[i] > d->a.v[i - 1], "offset_dims are not increasing");
     for (int i = 0; i < d->c.n; i++) {
-        HLO_NEED(!hlo_ints_contain(d->b, d->c.v[i]) && !hlo_ints_contain(d->e, d->c.v[i]), "operand_batching_dims are used twice");
+        HLO_NEED(!hlo_ints_contain(d->b, d->c.v[i]) && !hlo_ints_contain(d->e, d->c.v[i]),
+                 "operand_batching_dims are used twice");
         HLO_NEED(x->dims[d->c.v[i]] == indices->dims[d->d.v[i]], "batching dimensions have different sizes");
     }
     for (int i = 0; i < sizes.n; i++) {
         bool one = hlo_ints_contain(d->b, i) || hlo_ints_contain(d->c, i);
         HLO_NEED(sizes.v[i] >= 0 && sizes.v[i] <= x->dims[i] && (!one || sizes.v[i] <= 1),
-                 "slice size %lld does not fit dimension %d of %s", (long long)sizes.v[i], i, HLO_OPERAND_TEXT(0));
+                 "slice size %lld does not fit dimension %d of %s", (long long)sizes.v[i], i,
+                 HLO_OPERAND_TEXT(0));
     }
     return TT_OK;
 }
@@ -161,8 +174,8 @@ tt_status hlo_rule_GATHER(const hlo_graph *g, const hlo_node *n, const hlo_type 
 /* ---- constraints where the type is known: rule SAME outside elementwise ---- */
 
 static tt_status check_square(const hlo_graph *g, const hlo_node *n, const hlo_type *a) {
-    HLO_NEED(a->rank >= 2 && a->dims[a->rank - 1] == a->dims[a->rank - 2], "%s is no batch of square matrices",
-             HLO_OPERAND_TEXT(0));
+    HLO_NEED(a->rank >= 2 && a->dims[a->rank - 1] == a->dims[a->rank - 2],
+             "%s is no batch of square matrices", HLO_OPERAND_TEXT(0));
     HLO_NEED(tt_is_float(a->dtype) || tt_is_complex(a->dtype), "element type %s", tt_dtype_name(a->dtype));
     return TT_OK;
 }
@@ -171,14 +184,14 @@ tt_status hlo_check_shape_op(const hlo_graph *g, const hlo_node *n, const hlo_ty
     const hlo_type *x = HLO_OPERAND(0);
     switch ((int)n->op) {
     case HLO_REVERSE:
-        HLO_NEED(hlo_dims_distinct(hlo_attr_ints(n, HLO_A_DIMENSIONS), x->rank), "dimensions repeat or are outside rank %d",
-                 x->rank);
+        HLO_NEED(hlo_dims_distinct(hlo_attr_ints(n, HLO_A_DIMENSIONS), x->rank),
+                 "dimensions repeat or are outside rank %d", x->rank);
         return TT_OK;
     case HLO_DYNAMIC_UPDATE_SLICE: {
         HLO_NEED(n->n_operands >= 2, "needs an update");
         const hlo_type *u = HLO_OPERAND(1);
-        HLO_NEED(u->rank == x->rank && u->dtype == x->dtype, "update %s does not fit operand %s", HLO_OPERAND_TEXT(1),
-                 HLO_OPERAND_TEXT(0));
+        HLO_NEED(u->rank == x->rank && u->dtype == x->dtype, "update %s does not fit operand %s",
+                 HLO_OPERAND_TEXT(1), HLO_OPERAND_TEXT(0));
         for (int i = 0; i < x->rank; i++)
             HLO_NEED(u->dims[i] <= x->dims[i], "update %s is larger than operand %s", HLO_OPERAND_TEXT(1),
                      HLO_OPERAND_TEXT(0));
@@ -190,8 +203,8 @@ tt_status hlo_check_shape_op(const hlo_graph *g, const hlo_node *n, const hlo_ty
         int64_t f = hlo_attr_int(n, HLO_A_FEATURE_INDEX, -1);
         HLO_NEED(f >= 0 && f < x->rank, "feature_index %lld is outside rank %d", (long long)f, x->rank);
         for (uint32_t i = 1; i < 5; i++)
-            HLO_NEED(HLO_OPERAND(i)->rank == 1 && HLO_OPERAND(i)->dims[0] == x->dims[f], "operand %u is %s", i,
-                     HLO_OPERAND_TEXT(i));
+            HLO_NEED(HLO_OPERAND(i)->rank == 1 && HLO_OPERAND(i)->dims[0] == x->dims[f], "operand %u is %s",
+                     i, HLO_OPERAND_TEXT(i));
         return TT_OK;
     }
     case HLO_SELECT_AND_SCATTER:
@@ -203,12 +216,14 @@ tt_status hlo_check_shape_op(const hlo_graph *g, const hlo_node *n, const hlo_ty
 static tt_status check_broadcast_in_dim(const hlo_graph *g, const hlo_node *n, const hlo_type *to) {
     const hlo_type *x = HLO_OPERAND(0);
     hlo_ints m = hlo_attr_ints(n, HLO_A_BROADCAST_DIMENSIONS);
-    HLO_NEED(to->dtype == x->dtype, "changes the element type from %s to %s", tt_dtype_name(x->dtype), tt_dtype_name(to->dtype));
-    HLO_NEED(m.n == x->rank && hlo_dims_distinct(m, to->rank), "broadcast_dimensions do not map rank %d into rank %d", x->rank,
-             to->rank);
+    HLO_NEED(to->dtype == x->dtype, "changes the element type from %s to %s", tt_dtype_name(x->dtype),
+             tt_dtype_name(to->dtype));
+    HLO_NEED(m.n == x->rank && hlo_dims_distinct(m, to->rank),
+             "broadcast_dimensions do not map rank %d into rank %d", x->rank, to->rank);
     for (int i = 0; i < x->rank; i++)
-        HLO_NEED(x->dims[i] == 1 || x->dims[i] == to->dims[m.v[i]], "dimension %d of %s does not broadcast to dimension %lld of %s",
-                 i, HLO_OPERAND_TEXT(0), (long long)m.v[i], hlo_type_print(g->arena, to));
+        HLO_NEED(x->dims[i] == 1 || x->dims[i] == to->dims[m.v[i]],
+                 "dimension %d of %s does not broadcast to dimension %lld of %s", i, HLO_OPERAND_TEXT(0),
+                 (long long)m.v[i], hlo_type_print(g->arena, to));
     return TT_OK;
 }
 
@@ -226,8 +241,8 @@ static tt_status check_bitcast(const hlo_graph *g, const hlo_node *n, const hlo_
     else if (fits)
         fits = x->rank == to->rank + 1 && x->dims[to->rank] == to_size / from_size;
     /* 4 and 2 bit types take a byte each on the host, so sizes say nothing about them */
-    bool packed = x->dtype == TT_I4 || x->dtype == TT_U4 || to->dtype == TT_I4 || to->dtype == TT_U4 || x->dtype == TT_I2 ||
-                  x->dtype == TT_U2 || to->dtype == TT_I2 || to->dtype == TT_U2;
+    bool packed = x->dtype == TT_I4 || x->dtype == TT_U4 || to->dtype == TT_I4 || to->dtype == TT_U4 ||
+                  x->dtype == TT_I2 || x->dtype == TT_U2 || to->dtype == TT_I2 || to->dtype == TT_U2;
     HLO_NEED(fits || packed, "%s cannot become %s", HLO_OPERAND_TEXT(0), hlo_type_print(g->arena, to));
     return TT_OK;
 }
@@ -241,7 +256,8 @@ tt_status hlo_check_given(const hlo_graph *g, const hlo_node *n, const hlo_type 
         return TT_OK;
     case HLO_CONSTANT: {
         const hlo_attr *a = hlo_attr_find(n, HLO_A_VALUE);
-        HLO_NEED(a && a->kind == HLO_K_DENSE && hlo_type_equal(a->type, given), "the value's type is not the result's");
+        HLO_NEED(a && a->kind == HLO_K_DENSE && hlo_type_equal(a->type, given),
+                 "the value's type is not the result's");
         return TT_OK;
     }
     case HLO_IOTA: {
@@ -254,7 +270,8 @@ tt_status hlo_check_given(const hlo_graph *g, const hlo_node *n, const hlo_type 
     case HLO_BROADCAST_IN_DIM:
         return check_broadcast_in_dim(g, n, given);
     case HLO_RESHAPE:
-        HLO_NEED(x->dtype == given->dtype && hlo_type_valid(given) && hlo_type_elements(x) == hlo_type_elements(given),
+        HLO_NEED(x->dtype == given->dtype && hlo_type_valid(given) &&
+                     hlo_type_elements(x) == hlo_type_elements(given),
                  "%s cannot become %s", HLO_OPERAND_TEXT(0), hlo_type_print(g->arena, given));
         return TT_OK;
     case HLO_BITCAST_CONVERT:

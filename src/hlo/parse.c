@@ -1,7 +1,7 @@
 /* parse.c - StableHLO text in: modules, functions, blocks and the generic form of ops.
  *
- * The engine's front door: the text comes from outside, so nothing in it is trusted, recursion is bounded and memory grows with
- * its length only. What the program means is checked afterwards, by hlo_verify. */
+ * The engine's front door: the text comes from outside, so nothing in it is trusted, recursion is bounded and
+ * memory grows with its length only. What the program means is checked afterwards, by hlo_verify. */
 #include "hlo/parse.h"
 #include "hlo/text.h"
 #include <locale.h>
@@ -51,7 +51,8 @@ static bool has_no_results(hlo_op op) {
     return op >= HLO_CHECK_EXPECT_EQ && op <= HLO_CHECK_EXPECT_CLOSE;
 }
 
-/* Without an arrow the types are the operands', or the one that all share; the result is as the op's form says. */
+/* Without an arrow the types are the operands', or the one that all share; the result is as the op's form
+ * says. */
 static bool parse_short_tail(hlo_parser *ps, hlo_op op, hlo_frame f) {
     int first = ps->n_types;
     do {
@@ -114,8 +115,9 @@ bool hlo_parse_body(hlo_parser *ps, hlo_block *b, int names_before) {
         if (hlo_scan_eat(ps, '('))
             for (bool first = true; !hlo_scan_eat(ps, ')'); first = false) {
                 const hlo_type *t;
-                if ((!first && !hlo_scan_expect(ps, ',')) || !hlo_scan_value_name(ps, &name) || !hlo_scan_expect(ps, ':') ||
-                    !hlo_parse_type(ps, &t) || !hlo_scan_skip_loc(ps) || !hlo_parse_param(ps, b, name, t))
+                if ((!first && !hlo_scan_expect(ps, ',')) || !hlo_scan_value_name(ps, &name) ||
+                    !hlo_scan_expect(ps, ':') || !hlo_parse_type(ps, &t) || !hlo_scan_skip_loc(ps) ||
+                    !hlo_parse_param(ps, b, name, t))
                     return false;
             }
         if (!hlo_scan_expect(ps, ':'))
@@ -142,7 +144,8 @@ static bool parse_regions(hlo_parser *ps) {
     return hlo_scan_expect(ps, ')');
 }
 
-/* (operands) <{properties}> ({regions}) {attributes} : type; all parts but the first and last may be absent */
+/* (operands) <{properties}> ({regions}) {attributes} : type; all parts but the first and last may be absent
+ */
 static bool parse_generic(hlo_parser *ps, hlo_op op, hlo_frame f) {
     if (!hlo_scan_expect(ps, '(') || !hlo_parse_operands(ps, ')'))
         return false;
@@ -189,7 +192,8 @@ static bool parse_result_names(hlo_parser *ps) {
 }
 
 static bool is_return(hlo_text name) {
-    return hlo_text_is(name, "return") || hlo_text_is(name, "func.return") || hlo_text_is(name, "stablehlo.return");
+    return hlo_text_is(name, "return") || hlo_text_is(name, "func.return") ||
+           hlo_text_is(name, "stablehlo.return");
 }
 
 static bool parse_return(hlo_parser *ps, hlo_block *b, bool generic) {
@@ -208,7 +212,8 @@ static bool parse_return(hlo_parser *ps, hlo_block *b, bool generic) {
             return false;
         for (int i = 0; i < ps->n_refs - f.refs; i++) {
             const hlo_type *t;
-            if ((i && !hlo_scan_expect(ps, ',')) || !hlo_parse_type(ps, &t) || !check_operand_type(ps, f, i, t))
+            if ((i && !hlo_scan_expect(ps, ',')) || !hlo_parse_type(ps, &t) ||
+                !check_operand_type(ps, f, i, t))
                 return false;
         }
     }
@@ -256,11 +261,13 @@ static bool parse_statement(hlo_parser *ps, hlo_block *b, bool *out_end) {
     hlo_frame f = {ps->n_refs, ps->n_types, ps->n_attrs, ps->n_blocks};
     if (generic ? !parse_generic(ps, op, f) : !hlo_parse_pretty(ps, op, f))
         return false;
-    int n_results = ps->n_types - f.types, n_attrs = ps->n_attrs - f.attrs, n_blocks = ps->n_blocks - f.blocks;
+    int n_results = ps->n_types - f.types, n_attrs = ps->n_attrs - f.attrs,
+        n_blocks = ps->n_blocks - f.blocks;
     if (n_results > UINT16_MAX || n_attrs > UINT16_MAX || n_blocks > UINT16_MAX)
         return hlo_parse_fail(ps, "too many results, attributes or regions");
-    hlo_ref first = hlo_append(ps->g, op, ps->n_refs - f.refs, ps->refs + f.refs, n_attrs, ps->attrs + f.attrs, n_blocks,
-                               ps->blocks + f.blocks, n_results, ps->types + f.types);
+    hlo_ref first =
+        hlo_append(ps->g, op, ps->n_refs - f.refs, ps->refs + f.refs, n_attrs, ps->attrs + f.attrs, n_blocks,
+                   ps->blocks + f.blocks, n_results, ps->types + f.types);
     ps->n_refs = f.refs;
     ps->n_types = f.types;
     ps->n_attrs = f.attrs;
@@ -319,8 +326,8 @@ static bool parse_func_params(hlo_parser *ps, hlo_func *f) {
     for (bool first = true; !hlo_scan_eat(ps, ')'); first = false) {
         hlo_text name;
         const hlo_type *t;
-        if ((!first && !hlo_scan_expect(ps, ',')) || !hlo_scan_value_name(ps, &name) || !hlo_scan_expect(ps, ':') ||
-            !hlo_parse_type(ps, &t) || !hlo_parse_param(ps, f->body, name, t))
+        if ((!first && !hlo_scan_expect(ps, ',')) || !hlo_scan_value_name(ps, &name) ||
+            !hlo_scan_expect(ps, ':') || !hlo_parse_type(ps, &t) || !hlo_parse_param(ps, f->body, name, t))
             return false;
         if (hlo_scan_eat(ps, '{') && !parse_entries(ps, take_param_entry, f))
             return false;
@@ -354,7 +361,8 @@ static bool parse_func_results(hlo_parser *ps) {
 static bool check_func_results(hlo_parser *ps, const hlo_func *f, int first_type) {
     const hlo_block *b = f->body;
     if (b->n_results != ps->n_types - first_type)
-        return hlo_parse_fail(ps, "'%s' returns %d values, its type says %d", f->name, b->n_results, ps->n_types - first_type);
+        return hlo_parse_fail(ps, "'%s' returns %d values, its type says %d", f->name, b->n_results,
+                              ps->n_types - first_type);
     for (int i = 0; i < b->n_results; i++)
         if (!hlo_type_equal(hlo_type_of(ps->g, b->results[i]), ps->types[first_type + i]))
             return hlo_parse_fail(ps, "'%s' returns %s at %d, its type says %s", f->name,
@@ -382,7 +390,8 @@ static bool parse_func(hlo_parser *ps) {
         return false;
     if (!hlo_scan_is(ps, '{'))
         return hlo_parse_fail(ps, "function '%s' has no body", name);
-    return hlo_parse_body(ps, f->body, first_name) && check_func_results(ps, f, first_type) && hlo_scan_skip_loc(ps);
+    return hlo_parse_body(ps, f->body, first_name) && check_func_results(ps, f, first_type) &&
+           hlo_scan_skip_loc(ps);
 }
 
 static bool take_func_entry(hlo_parser *ps, void *context, hlo_text name, hlo_text value) {
@@ -412,7 +421,8 @@ static bool parse_generic_func(hlo_parser *ps) {
         return false;
     hlo_func_set_params(ps->g, f);
     return hlo_scan_expect(ps, ':') && hlo_scan_expect(ps, '(') && hlo_scan_expect(ps, ')') &&
-           hlo_scan_expect_text(ps, "->") && hlo_scan_expect(ps, '(') && hlo_scan_expect(ps, ')') && hlo_scan_skip_loc(ps);
+           hlo_scan_expect_text(ps, "->") && hlo_scan_expect(ps, '(') && hlo_scan_expect(ps, ')') &&
+           hlo_scan_skip_loc(ps);
 }
 
 /* ---- modules ---- */
@@ -453,7 +463,8 @@ static bool parse_module(hlo_parser *ps) {
             return false;
         ps->g->name = name;
     }
-    if (hlo_scan_eat_word(ps, "attributes") && (!hlo_scan_expect(ps, '{') || !parse_entries(ps, take_module_entry, NULL)))
+    if (hlo_scan_eat_word(ps, "attributes") &&
+        (!hlo_scan_expect(ps, '{') || !parse_entries(ps, take_module_entry, NULL)))
         return false;
     return parse_module_body(ps) && hlo_scan_skip_loc(ps);
 }
@@ -461,14 +472,16 @@ static bool parse_module(hlo_parser *ps) {
 static bool parse_generic_module(hlo_parser *ps) {
     if (!hlo_scan_expect(ps, '(') || !hlo_scan_expect(ps, ')'))
         return false;
-    if (hlo_scan_eat_text(ps, "<{") && (!parse_entries(ps, take_module_entry, NULL) || !hlo_scan_expect(ps, '>')))
+    if (hlo_scan_eat_text(ps, "<{") &&
+        (!parse_entries(ps, take_module_entry, NULL) || !hlo_scan_expect(ps, '>')))
         return false;
     if (!hlo_scan_expect(ps, '(') || !parse_module_body(ps) || !hlo_scan_expect(ps, ')'))
         return false;
     if (hlo_scan_eat(ps, '{') && !parse_entries(ps, take_module_entry, NULL))
         return false;
     return hlo_scan_expect(ps, ':') && hlo_scan_expect(ps, '(') && hlo_scan_expect(ps, ')') &&
-           hlo_scan_expect_text(ps, "->") && hlo_scan_expect(ps, '(') && hlo_scan_expect(ps, ')') && hlo_scan_skip_loc(ps);
+           hlo_scan_expect_text(ps, "->") && hlo_scan_expect(ps, '(') && hlo_scan_expect(ps, ')') &&
+           hlo_scan_skip_loc(ps);
 }
 
 /* #name = value and !name = value at the top. */
@@ -573,7 +586,8 @@ bool hlo_text_next(const char **cursor, const char *end, const char **out_text, 
     if (s >= end)
         return false;
     for (; at < end; at++)
-        if ((at == s || at[-1] == '\n') && (size_t)(end - at) >= sizeof mark - 1 && !memcmp(at, mark, sizeof mark - 1))
+        if ((at == s || at[-1] == '\n') && (size_t)(end - at) >= sizeof mark - 1 &&
+            !memcmp(at, mark, sizeof mark - 1))
             break;
     *out_text = s;
     *out_length = (size_t)(at - s);

@@ -1,7 +1,7 @@
 /* parse_attr.c - attributes: the dictionary of an op, dense literals, dimension numbers, enums.
  *
- * A known name is read by its kind (tables/hlo.def). What does not read that way, and every unknown name, is kept as text
- * and printed back as it was. */
+ * A known name is read by its kind (tables/hlo.def). What does not read that way, and every unknown name, is
+ * kept as text and printed back as it was. */
 #include "hlo/parse.h"
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,8 @@ static char *slice_copy(hlo_parser *ps, hlo_text s) {
 
 /* ---- numbers of dense literals ---- */
 
-/* Digits with at most 19 significant ones and a small power of ten are exact in one division; others go to strtod. */
+/* Digits with at most 19 significant ones and a small power of ten are exact in one division; others go to
+ * strtod. */
 static bool parse_decimal(hlo_parser *ps, double *out) {
     static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                     1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
@@ -80,7 +81,10 @@ static bool parse_hex_bits(hlo_parser *ps, uint64_t *out) {
     const char *s = ps->p;
     for (; ps->p < ps->end; ps->p++) {
         char c = *ps->p;
-        int d = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+        int d = c >= '0' && c <= '9'   ? c - '0'
+                : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                       : -1;
         if (d < 0)
             break;
         if (v >> 60)
@@ -183,13 +187,17 @@ static bool parse_hex_string(hlo_parser *ps, const hlo_type *t, hlo_attr *out) {
     bool packed = t->dtype == TT_PRED && bytes == (elements + 7) / 8 && bytes != elements;
     bool splat = !packed && bytes == size && elements > 1;
     if (!packed && !splat && bytes != elements * size)
-        return hlo_parse_fail(ps, "\"0x...\" has %lld bytes, the type needs %lld", (long long)bytes, (long long)(elements * size));
+        return hlo_parse_fail(ps, "\"0x...\" has %lld bytes, the type needs %lld", (long long)bytes,
+                              (long long)(elements * size));
     unsigned char *raw = tt_malloc((size_t)bytes);
     for (int64_t i = 0; i < bytes; i++) {
         int v = 0;
         for (int k = 0; k < 2; k++) {
             char c = s[2 + 2 * i + k];
-            int d = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+            int d = c >= '0' && c <= '9'   ? c - '0'
+                    : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                    : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                           : -1;
             if (d < 0) {
                 free(raw);
                 return hlo_parse_fail(ps, "expected hexadecimal digits");
@@ -314,14 +322,15 @@ static bool parse_ints(hlo_parser *ps, hlo_attr_name name, hlo_attr *out) {
     int64_t n = hlo_type_elements(dense.type);
     bool two = hlo_attr_name_kind(name) == HLO_K_INTS2D;
     if (n > 1 << 20 || (two && (dense.type->rank != 2 || dense.type->dims[0] > 1 << 20)))
-        return hlo_parse_fail(ps, "%s is no list of integers for '%s'", hlo_type_print(ps->g->arena, dense.type),
-                              hlo_attr_name_text(name));
+        return hlo_parse_fail(ps, "%s is no list of integers for '%s'",
+                              hlo_type_print(ps->g->arena, dense.type), hlo_attr_name_text(name));
     int64_t *v = tt_malloc(sizeof *v * (size_t)n);
     int size = tt_dtype_size(dense.type->dtype);
     for (int64_t i = 0; i < n; i++)
         v[i] = tt_element_get_int(dense.type->dtype, (const char *)dense.data + (dense.splat ? 0 : i * size));
     int rows = two ? (int)dense.type->dims[0] : 0;
-    *out = two ? hlo_attr_make_ints2d(ps->g, name, rows, rows ? (int)(n / rows) : 0, v) : hlo_attr_make_ints(ps->g, name, (int)n, v);
+    *out = two ? hlo_attr_make_ints2d(ps->g, name, rows, rows ? (int)(n / rows) : 0, v)
+               : hlo_attr_make_ints(ps->g, name, (int)n, v);
     if (two && !n)
         out->rows = 0; /* no elements: how many rows of none says nothing */
     free(v);
@@ -329,11 +338,13 @@ static bool parse_ints(hlo_parser *ps, hlo_attr_name name, hlo_attr *out) {
 }
 
 static hlo_ints *dims_field(hlo_dims *d, hlo_text key) {
-    static const char *const names[3][5] = {
-        {"lhs_batching_dimensions", "rhs_batching_dimensions", "lhs_contracting_dimensions", "rhs_contracting_dimensions", ""},
-        {"offset_dims", "collapsed_slice_dims", "operand_batching_dims", "start_indices_batching_dims", "start_index_map"},
-        {"update_window_dims", "inserted_window_dims", "input_batching_dims", "scatter_indices_batching_dims",
-         "scatter_dims_to_operand_dims"}};
+    static const char *const names[3][5] = {{"lhs_batching_dimensions", "rhs_batching_dimensions",
+                                             "lhs_contracting_dimensions", "rhs_contracting_dimensions", ""},
+                                            {"offset_dims", "collapsed_slice_dims", "operand_batching_dims",
+                                             "start_indices_batching_dims", "start_index_map"},
+                                            {"update_window_dims", "inserted_window_dims",
+                                             "input_batching_dims", "scatter_indices_batching_dims",
+                                             "scatter_dims_to_operand_dims"}};
     hlo_ints *fields[5] = {&d->a, &d->b, &d->c, &d->d, &d->e};
     for (int i = 0; i < 5; i++)
         if (hlo_text_is(key, names[d->kind][i]))
@@ -411,8 +422,9 @@ static bool parse_conv_side(hlo_parser *ps, char first, char second, int64_t *ou
 bool hlo_parse_conv_dims(hlo_parser *ps, hlo_attr *out) {
     int64_t x[HLO_MAX_RANK], w[HLO_MAX_RANK], y[HLO_MAX_RANK];
     hlo_dims d = {.kind = HLO_DIMS_CONV};
-    if (!parse_conv_side(ps, 'b', 'f', x, &d.a.n) || !hlo_scan_expect(ps, 'x') || !parse_conv_side(ps, 'i', 'o', w, &d.b.n) ||
-        !hlo_scan_expect_text(ps, "->") || !parse_conv_side(ps, 'b', 'f', y, &d.c.n))
+    if (!parse_conv_side(ps, 'b', 'f', x, &d.a.n) || !hlo_scan_expect(ps, 'x') ||
+        !parse_conv_side(ps, 'i', 'o', w, &d.b.n) || !hlo_scan_expect_text(ps, "->") ||
+        !parse_conv_side(ps, 'b', 'f', y, &d.c.n))
         return false;
     d.a.v = x;
     d.b.v = w;
@@ -427,8 +439,8 @@ bool hlo_parse_enum_word(hlo_parser *ps, hlo_attr_name name, hlo_attr *out) {
     bool bracket = hlo_scan_eat(ps, '#');
     if (!hlo_scan_identifier(ps, &word))
         return hlo_parse_fail(ps, "expected a word");
-    if (bracket && (!hlo_scan_expect(ps, '<') || !hlo_scan_identifier(ps, &word) || !hlo_scan_identifier(ps, &word) ||
-                    !hlo_scan_expect(ps, '>')))
+    if (bracket && (!hlo_scan_expect(ps, '<') || !hlo_scan_identifier(ps, &word) ||
+                    !hlo_scan_identifier(ps, &word) || !hlo_scan_expect(ps, '>')))
         return hlo_parse_fail(ps, "expected #stablehlo<name VALUE>");
     *out = hlo_attr_make_text(ps->g, name, slice_copy(ps, word));
     return true;
@@ -571,7 +583,8 @@ static hlo_attr_name name_for(hlo_op op, hlo_text text) {
     hlo_attr_name name = hlo_attr_name_find(text.s, text.n);
     if (name == HLO_A_COMPOSITE_NAME && op != HLO_COMPOSITE)
         return HLO_ATTR_INVALID;
-    if (name == HLO_A_VALUE && op != HLO_CONSTANT && op != HLO_CHECK_EXPECT_EQ_CONST && op != HLO_CHECK_EXPECT_ALMOST_EQ_CONST)
+    if (name == HLO_A_VALUE && op != HLO_CONSTANT && op != HLO_CHECK_EXPECT_EQ_CONST &&
+        op != HLO_CHECK_EXPECT_ALMOST_EQ_CONST)
         return HLO_ATTR_INVALID;
     return name;
 }
@@ -597,7 +610,8 @@ bool hlo_parse_attr_dict(hlo_parser *ps, hlo_op op, char close) {
             if (name != HLO_ATTR_INVALID && hlo_attr_name_kind(name) == HLO_K_BOOL)
                 a = hlo_attr_make_bool(name, true);
             else
-                a = hlo_attr_make_text(ps->g, HLO_A_UNKNOWN, slice_copy(ps, (hlo_text){start, (int)(ps->p - start)}));
+                a = hlo_attr_make_text(ps->g, HLO_A_UNKNOWN,
+                                       slice_copy(ps, (hlo_text){start, (int)(ps->p - start)}));
         } else if (!parse_value(ps, name, start, close, &a)) {
             return false;
         }

@@ -1,6 +1,7 @@
 /* parse_pretty.c - the pretty forms of ops, as StableHLO's own printer writes them.
  *
- * Most are a list of operands and key = value pairs, an optional dictionary and types; the others have a function each. */
+ * Most are a list of operands and key = value pairs, an optional dictionary and types; the others have a
+ * function each. */
 #include "hlo/parse.h"
 #include <string.h>
 
@@ -66,7 +67,8 @@ static bool parse_dim_pair(hlo_parser *ps, hlo_ints *out_left, hlo_ints *out_rig
 /* e5m10 */
 static bool parse_format(hlo_parser *ps) {
     int64_t exponent, mantissa;
-    if (!hlo_scan_expect(ps, 'e') || !hlo_scan_int(ps, &exponent) || !hlo_scan_expect(ps, 'm') || !hlo_scan_int(ps, &mantissa))
+    if (!hlo_scan_expect(ps, 'e') || !hlo_scan_int(ps, &exponent) || !hlo_scan_expect(ps, 'm') ||
+        !hlo_scan_int(ps, &mantissa))
         return false;
     hlo_push_attr(ps, hlo_attr_make_int(HLO_A_EXPONENT_BITS, exponent));
     hlo_push_attr(ps, hlo_attr_make_int(HLO_A_MANTISSA_BITS, mantissa));
@@ -189,7 +191,8 @@ static bool parse_slice(hlo_parser *ps, hlo_frame f) {
     return parse_optional_dict(ps, HLO_SLICE) && hlo_parse_type_tail(ps, HLO_SLICE, f);
 }
 
-/* %a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1], precision = [...], algorithm = <...> : ... */
+/* %a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1], precision = [...], algorithm = <...> : ...
+ */
 static bool parse_dot_general(hlo_parser *ps, hlo_frame f) {
     hlo_dims d = {.kind = HLO_DIMS_DOT};
     int at = ps->n_attrs;
@@ -217,9 +220,10 @@ static bool parse_dot_general(hlo_parser *ps, hlo_frame f) {
             while (ok && hlo_scan_eat(ps, ','));
             ok = ok && hlo_scan_expect(ps, '>');
             if (ok)
-                hlo_push_attr(ps, hlo_attr_make_text(ps->g, HLO_A_ALGORITHM,
-                                                     tt_arena_printf(ps->g->arena, "#stablehlo.dot_algorithm%.*s",
-                                                                     (int)(ps->p - s), s)));
+                hlo_push_attr(ps,
+                              hlo_attr_make_text(ps->g, HLO_A_ALGORITHM,
+                                                 tt_arena_printf(ps->g->arena, "#stablehlo.dot_algorithm%.*s",
+                                                                 (int)(ps->p - s), s)));
         } else {
             ok = parse_key_value(ps, HLO_DOT_GENERAL, key);
         }
@@ -237,7 +241,8 @@ static bool parse_padding(hlo_parser *ps) {
     if (!hlo_scan_expect(ps, '['))
         return false;
     for (; !hlo_scan_eat(ps, ']'); n++) {
-        if ((n && !hlo_scan_expect(ps, ',')) || n == HLO_MAX_RANK || !hlo_scan_int_list(ps, &length, &v) || length != 2)
+        if ((n && !hlo_scan_expect(ps, ',')) || n == HLO_MAX_RANK || !hlo_scan_int_list(ps, &length, &v) ||
+            length != 2)
             return hlo_parse_fail(ps, "expected [[low, high], ...]");
         pairs[2 * n] = v[0];
         pairs[2 * n + 1] = v[1];
@@ -248,22 +253,28 @@ static bool parse_padding(hlo_parser *ps) {
 
 /* {stride = [..], pad = [[..]], lhs_dilate = [..], rhs_dilate = [..], reverse = [..]} */
 static bool parse_window(hlo_parser *ps) {
-    static const struct { const char *key; hlo_attr_name name; } rows[] = {
-        {"stride", HLO_A_WINDOW_STRIDES}, {"lhs_dilate", HLO_A_LHS_DILATION}, {"rhs_dilate", HLO_A_RHS_DILATION},
-        {"reverse", HLO_A_WINDOW_REVERSAL}};
+    static const struct {
+        const char *key;
+        hlo_attr_name name;
+    } rows[] = {{"stride", HLO_A_WINDOW_STRIDES},
+                {"lhs_dilate", HLO_A_LHS_DILATION},
+                {"rhs_dilate", HLO_A_RHS_DILATION},
+                {"reverse", HLO_A_WINDOW_REVERSAL}};
     if (!hlo_scan_expect(ps, '{'))
         return false;
     for (bool first = true; !hlo_scan_eat(ps, '}'); first = false) {
         hlo_text key;
-        if ((!first && !hlo_scan_expect(ps, ',')) || !hlo_scan_identifier(ps, &key) || !hlo_scan_expect(ps, '='))
+        if ((!first && !hlo_scan_expect(ps, ',')) || !hlo_scan_identifier(ps, &key) ||
+            !hlo_scan_expect(ps, '='))
             return hlo_parse_fail(ps, "expected name = value");
         hlo_attr_name name = HLO_ATTR_INVALID;
         for (int i = 0; i < 4; i++)
             if (hlo_text_is(key, rows[i].key))
                 name = rows[i].name;
-        bool ok = hlo_text_is(key, "pad")       ? parse_padding(ps)
-                  : name != HLO_ATTR_INVALID ? push_ints(ps, name)
-                                             : hlo_parse_fail(ps, "'%.*s' is no part of a window", key.n > 40 ? 40 : key.n, key.s);
+        bool ok = hlo_text_is(key, "pad") ? parse_padding(ps)
+                  : name != HLO_ATTR_INVALID
+                      ? push_ints(ps, name)
+                      : hlo_parse_fail(ps, "'%.*s' is no part of a window", key.n > 40 ? 40 : key.n, key.s);
         if (!ok)
             return false;
     }
@@ -277,7 +288,8 @@ static bool parse_convolution(hlo_parser *ps, hlo_op op, hlo_frame f) {
         !hlo_scan_expect(ps, '=') || !hlo_parse_conv_dims(ps, &a))
         return hlo_parse_fail(ps, "expected (operands) dim_numbers = ...");
     hlo_push_attr(ps, a);
-    if (hlo_scan_eat(ps, ',') && (!hlo_scan_eat_word(ps, "window") || !hlo_scan_expect(ps, '=') || !parse_window(ps)))
+    if (hlo_scan_eat(ps, ',') &&
+        (!hlo_scan_eat_word(ps, "window") || !hlo_scan_expect(ps, '=') || !parse_window(ps)))
         return hlo_parse_fail(ps, "expected window = {...}");
     return parse_optional_dict(ps, op) && hlo_parse_type_tail(ps, op, f);
 }
@@ -287,7 +299,8 @@ static bool parse_call(hlo_parser *ps, hlo_op op, hlo_frame f) {
     char *name;
     if (!hlo_scan_symbol(ps, &name) || !hlo_scan_expect(ps, '(') || !hlo_parse_operands(ps, ')'))
         return false;
-    hlo_push_attr(ps, hlo_attr_make_text(ps->g, op == HLO_CALL ? HLO_A_CALLEE : HLO_A_CALL_TARGET_NAME, name));
+    hlo_push_attr(ps,
+                  hlo_attr_make_text(ps->g, op == HLO_CALL ? HLO_A_CALLEE : HLO_A_CALL_TARGET_NAME, name));
     return parse_optional_dict(ps, op) && hlo_parse_type_tail(ps, op, f);
 }
 
@@ -297,7 +310,8 @@ static bool parse_composite(hlo_parser *ps, hlo_frame f) {
     if (!hlo_scan_string(ps, &name))
         return false;
     hlo_push_attr(ps, hlo_attr_make_text(ps->g, HLO_A_COMPOSITE_NAME, name));
-    return parse_items(ps, HLO_COMPOSITE) && parse_optional_dict(ps, HLO_COMPOSITE) && hlo_parse_type_tail(ps, HLO_COMPOSITE, f);
+    return parse_items(ps, HLO_COMPOSITE) && parse_optional_dict(ps, HLO_COMPOSITE) &&
+           hlo_parse_type_tail(ps, HLO_COMPOSITE, f);
 }
 
 /* ---- regions ---- */
@@ -318,8 +332,8 @@ static bool parse_while(hlo_parser *ps, hlo_frame f) {
     for (; !hlo_scan_eat(ps, ')'); n++) {
         hlo_name name = {.count = 1};
         hlo_ref r;
-        if ((n && !hlo_scan_expect(ps, ',')) || !hlo_scan_value_name(ps, &name.text) || !hlo_scan_expect(ps, '=') ||
-            !hlo_parse_value(ps, &r))
+        if ((n && !hlo_scan_expect(ps, ',')) || !hlo_scan_value_name(ps, &name.text) ||
+            !hlo_scan_expect(ps, '=') || !hlo_parse_value(ps, &r))
             return false;
         hlo_push_ref(ps, r);
         ps->pending = hlo_parse_grow(ps->pending, ps->n_pending, &ps->cap_pending, sizeof *ps->pending);
@@ -335,7 +349,8 @@ static bool parse_while(hlo_parser *ps, hlo_frame f) {
                                   hlo_type_print(ps->g->arena, hlo_type_of(ps->g, ps->refs[f.refs + i])));
         hlo_push_type(ps, t);
     }
-    if (hlo_scan_eat_word(ps, "attributes") && (!hlo_scan_expect(ps, '{') || !hlo_parse_attr_dict(ps, HLO_WHILE, '}')))
+    if (hlo_scan_eat_word(ps, "attributes") &&
+        (!hlo_scan_expect(ps, '{') || !hlo_parse_attr_dict(ps, HLO_WHILE, '}')))
         return false;
     for (int r = 0; r < 2; r++) {
         int names = ps->n_names;
@@ -353,7 +368,8 @@ static bool parse_while(hlo_parser *ps, hlo_frame f) {
 static bool make_applied(hlo_parser *ps, hlo_text name, hlo_frame f) {
     hlo_op op = hlo_op_find(name.s, name.n);
     if (op == HLO_INVALID || hlo_op_operands(op) != 2 || !(hlo_op_flags(op) & HLO_F_ELEM))
-        return hlo_parse_fail(ps, "'%.*s' cannot be applied by a reduction", name.n > 60 ? 60 : name.n, name.s);
+        return hlo_parse_fail(ps, "'%.*s' cannot be applied by a reduction", name.n > 60 ? 60 : name.n,
+                              name.s);
     hlo_graph *g = ps->g;
     const hlo_type *t = hlo_type_of(g, ps->refs[f.refs + 1]);
     hlo_block *b = hlo_block_create(g), *saved = g->block;
@@ -374,8 +390,9 @@ static bool parse_reducer(hlo_parser *ps, int count) {
     for (int i = 0; i < 2 * count; i++) {
         hlo_name name = {.count = 1};
         const hlo_type *t;
-        if (!hlo_scan_expect(ps, i % 2 ? ',' : '(') || !hlo_scan_value_name(ps, &name.text) || !hlo_scan_expect(ps, ':') ||
-            !hlo_parse_type(ps, &t) || !hlo_scan_skip_loc(ps) || (i % 2 && !hlo_scan_expect(ps, ')')))
+        if (!hlo_scan_expect(ps, i % 2 ? ',' : '(') || !hlo_scan_value_name(ps, &name.text) ||
+            !hlo_scan_expect(ps, ':') || !hlo_parse_type(ps, &t) || !hlo_scan_skip_loc(ps) ||
+            (i % 2 && !hlo_scan_expect(ps, ')')))
             return false;
         hlo_push_type(ps, t);
         ps->pending = hlo_parse_grow(ps->pending, ps->n_pending, &ps->cap_pending, sizeof *ps->pending);
@@ -384,7 +401,8 @@ static bool parse_reducer(hlo_parser *ps, int count) {
     hlo_block *b = hlo_block_create(ps->g);
     for (int side = 0; side < 2; side++)
         for (int i = 0; i < count; i++)
-            if (!hlo_parse_param(ps, b, ps->pending[first_name + 2 * i + side].text, ps->types[first_type + 2 * i + side]))
+            if (!hlo_parse_param(ps, b, ps->pending[first_name + 2 * i + side].text,
+                                 ps->types[first_type + 2 * i + side]))
                 return false;
     ps->n_pending = first_name;
     ps->n_types = first_type;
@@ -400,8 +418,8 @@ static bool parse_reduce(hlo_parser *ps, hlo_frame f) {
     hlo_text applied = {NULL, 0};
     do {
         hlo_ref x, init;
-        if (!hlo_scan_expect(ps, '(') || !hlo_parse_value(ps, &x) || !hlo_scan_eat_word(ps, "init") || !hlo_scan_expect(ps, ':') ||
-            !hlo_parse_value(ps, &init) || !hlo_scan_expect(ps, ')'))
+        if (!hlo_scan_expect(ps, '(') || !hlo_parse_value(ps, &x) || !hlo_scan_eat_word(ps, "init") ||
+            !hlo_scan_expect(ps, ':') || !hlo_parse_value(ps, &init) || !hlo_scan_expect(ps, ')'))
             return hlo_parse_fail(ps, "expected (%%x init: %%y)");
         hlo_push_ref(ps, x);
         hlo_push_ref(ps, init);
@@ -420,8 +438,8 @@ static bool parse_reduce(hlo_parser *ps, hlo_frame f) {
         sorted[count + i] = ps->refs[f.refs + 2 * i + 1];
     }
     memcpy(ps->refs + f.refs, sorted, sizeof *sorted * 2 * (size_t)count);
-    if (!hlo_scan_eat_word(ps, "across") || !hlo_scan_eat_word(ps, "dimensions") || !hlo_scan_expect(ps, '=') ||
-        !push_ints(ps, HLO_A_DIMENSIONS))
+    if (!hlo_scan_eat_word(ps, "across") || !hlo_scan_eat_word(ps, "dimensions") ||
+        !hlo_scan_expect(ps, '=') || !push_ints(ps, HLO_A_DIMENSIONS))
         return hlo_parse_fail(ps, "expected across dimensions = [...]");
     if (!parse_optional_dict(ps, HLO_REDUCE) || !hlo_parse_type_tail(ps, HLO_REDUCE, f))
         return false;

@@ -1,6 +1,7 @@
 /* parse_scan.c - the parser's bottom layer: characters, numbers, strings, SSA names and types.
  *
- * Names and types are looked up by hash, so a program costs time linear in its length. Never reads past end. */
+ * Names and types are looked up by hash, so a program costs time linear in its length. Never reads past end.
+ */
 #include "hlo/parse.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -53,8 +54,8 @@ static bool word_characters[256];
 
 __attribute__((constructor)) static void fill_word_characters(void) {
     for (int c = 0; c < 128; c++)
-        word_characters[c] = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' ||
-                             c == '.';
+        word_characters[c] = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                             c == '_' || c == '$' || c == '.';
 }
 
 static inline bool is_word(char c) {
@@ -117,7 +118,10 @@ bool hlo_scan_int(hlo_parser *ps, int64_t *out) {
 }
 
 static int hex_digit(char c) {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
 }
 
 bool hlo_scan_string(hlo_parser *ps, char **out) {
@@ -164,7 +168,8 @@ bool hlo_scan_symbol(hlo_parser *ps, char **out) {
     return true;
 }
 
-/* Text that is kept as written, brackets balanced, up to a comma, a bracket that was open before, or the end of the line. */
+/* Text that is kept as written, brackets balanced, up to a comma, a bracket that was open before, or the end
+ * of the line. */
 static bool scan_raw(hlo_parser *ps, bool line, hlo_text *out) {
     hlo_scan_space(ps);
     const char *s = ps->p;
@@ -182,7 +187,8 @@ static bool scan_raw(hlo_parser *ps, bool line, hlo_text *out) {
                 return hlo_parse_fail(ps, "brackets are nested deeper than %d", (int)sizeof close);
             close[depth++] = c == '(' ? ')' : c == '[' ? ']' : c == '{' ? '}' : '>';
         } else if (c == '/' && ps->end - ps->p > 1 && ps->p[1] == '/' && !line) {
-            return hlo_parse_fail(ps, "a comment inside a value"); /* printed on one line, it would swallow the rest */
+            return hlo_parse_fail(
+                ps, "a comment inside a value"); /* printed on one line, it would swallow the rest */
         } else if (c == '-' && ps->end - ps->p > 1 && ps->p[1] == '>') {
             ps->p++;
         } else if (c == ')' || c == ']' || c == '}' || c == '>') {
@@ -308,7 +314,8 @@ static void rehash(hlo_parser *ps) {
 
 static uint32_t *find_slot(const hlo_parser *ps, hlo_text name, uint32_t hash) {
     uint32_t k = hash & (ps->n_slots - 1);
-    while (ps->slots[k] && (ps->names[ps->slots[k] - 1].hash != hash || !slice_equal(ps->names[ps->slots[k] - 1].text, name)))
+    while (ps->slots[k] &&
+           (ps->names[ps->slots[k] - 1].hash != hash || !slice_equal(ps->names[ps->slots[k] - 1].text, name)))
         k = (k + 1) & (ps->n_slots - 1);
     return &ps->slots[k];
 }

@@ -1,7 +1,7 @@
 /* print.c - a graph as StableHLO text, in MLIR's generic form: one shape of line for every op.
  *
- * Numbers are printed so that they parse back to the same bits. Values are named in the order of the text, so equal
- * graphs give equal text (and equal cache keys). The parser of our own engine and XLA's read it. */
+ * Numbers are printed so that they parse back to the same bits. Values are named in the order of the text, so
+ * equal graphs give equal text (and equal cache keys). The parser of our own engine and XLA's read it. */
 #include "hlo/internal.h"
 #include "hlo/text.h"
 #include <locale.h>
@@ -21,7 +21,8 @@ typedef struct printer {
 
 #define PARAM_BIT 0x80000000u
 
-/* Appends without the terminating zero: a program is a hundred small pieces a line, and hlo_print ends the text. */
+/* Appends without the terminating zero: a program is a hundred small pieces a line, and hlo_print ends the
+ * text. */
 static inline void put_n(printer *p, const char *text, size_t n) {
     tt_str *out = p->out;
     if (out->capacity - out->length <= n) {
@@ -81,7 +82,8 @@ static void put_string(printer *p, const char *text) {
 static void put_symbol(printer *p, const char *name) {
     bool bare = *name && (*name == '_' || (*name >= 'a' && *name <= 'z') || (*name >= 'A' && *name <= 'Z'));
     for (const char *c = name; bare && *c; c++)
-        bare = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || strchr("_$.-", *c);
+        bare = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
+               strchr("_$.-", *c);
     PUT(p, "@");
     if (bare)
         put(p, name);
@@ -275,11 +277,13 @@ static void put_conv_side(printer *p, hlo_ints v, const char *letters) {
 }
 
 static void put_dims(printer *p, const hlo_dims *d) {
-    static const char *const names[3][5] = {
-        {"lhs_batching_dimensions", "rhs_batching_dimensions", "lhs_contracting_dimensions", "rhs_contracting_dimensions", ""},
-        {"offset_dims", "collapsed_slice_dims", "operand_batching_dims", "start_indices_batching_dims", "start_index_map"},
-        {"update_window_dims", "inserted_window_dims", "input_batching_dims", "scatter_indices_batching_dims",
-         "scatter_dims_to_operand_dims"}};
+    static const char *const names[3][5] = {{"lhs_batching_dimensions", "rhs_batching_dimensions",
+                                             "lhs_contracting_dimensions", "rhs_contracting_dimensions", ""},
+                                            {"offset_dims", "collapsed_slice_dims", "operand_batching_dims",
+                                             "start_indices_batching_dims", "start_index_map"},
+                                            {"update_window_dims", "inserted_window_dims",
+                                             "input_batching_dims", "scatter_indices_batching_dims",
+                                             "scatter_dims_to_operand_dims"}};
     if (d->kind == HLO_DIMS_CONV) {
         PUT(p, "#stablehlo.conv<");
         put_conv_side(p, d->a, "bf");
@@ -290,7 +294,9 @@ static void put_dims(printer *p, const hlo_dims *d) {
         PUT(p, ">");
         return;
     }
-    put(p, d->kind == HLO_DIMS_DOT ? "#stablehlo.dot<" : d->kind == HLO_DIMS_GATHER ? "#stablehlo.gather<" : "#stablehlo.scatter<");
+    put(p, d->kind == HLO_DIMS_DOT      ? "#stablehlo.dot<"
+           : d->kind == HLO_DIMS_GATHER ? "#stablehlo.gather<"
+                                        : "#stablehlo.scatter<");
     bool first = true;
     const hlo_ints lists[5] = {d->a, d->b, d->c, d->d, d->e};
     for (int i = 0; i < 5; i++)
@@ -321,8 +327,8 @@ static const char *enum_name(hlo_attr_name name) {
 }
 
 static bool int_is_32(hlo_attr_name name) {
-    return name == HLO_A_API_VERSION || name == HLO_A_INDEX || name == HLO_A_VERSION || name == HLO_A_EXPONENT_BITS ||
-           name == HLO_A_MANTISSA_BITS;
+    return name == HLO_A_API_VERSION || name == HLO_A_INDEX || name == HLO_A_VERSION ||
+           name == HLO_A_EXPONENT_BITS || name == HLO_A_MANTISSA_BITS;
 }
 
 static void put_attr(printer *p, const hlo_attr *a) {
@@ -534,7 +540,8 @@ void hlo_print(const hlo_graph *g, tt_str *out_text) {
     locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0), saved = uselocale(c_locale);
     PUT(&p, "module ");
     put_symbol(&p, g->name);
-    tt_str_printf(out_text, " attributes {mhlo.num_partitions = %lld : i32, mhlo.num_replicas = %lld : i32} {\n",
+    tt_str_printf(out_text,
+                  " attributes {mhlo.num_partitions = %lld : i32, mhlo.num_replicas = %lld : i32} {\n",
                   (long long)g->n_partitions, (long long)g->n_replicas);
     for (int i = 0; i < g->n_funcs; i++)
         put_func(&p, g->funcs[i]);

@@ -1,7 +1,9 @@
-/* splice.c - copies of blocks: a fragment into a window (hlo_graph_splice), a callee into its caller (edit.c).
+/* splice.c - copies of blocks: a fragment into a window (hlo_graph_splice), a callee into its caller
+ * (edit.c).
  *
- * Everything is copied deeply, since the source may go before the copy does. Functions that composites and calls name come
- * along once per content: what counts is their body's hash, not where the source lies in memory. */
+ * Everything is copied deeply, since the source may go before the copy does. Functions that composites and
+ * calls name come along once per content: what counts is their body's hash, not where the source lies in
+ * memory. */
 #include "hlo/splice.h"
 #include <stdlib.h>
 #include <string.h>
@@ -93,11 +95,12 @@ static void copy_node(hlo_copier *c, hlo_ref ref) {
         regions[r] = copy_region(c, n.regions[r]);
     const hlo_type *one, **types = n.n_results > 1 ? TT_NEW_N(g->arena, const hlo_type *, n.n_results) : &one;
     for (int i = 0; i < n.n_results; i++)
-        types[i] = copy_result_type(c, &n, n.n_results > 1 ? hlo_type_of(c->source, ref + 1 + (hlo_ref)i) : n.type);
+        types[i] =
+            copy_result_type(c, &n, n.n_results > 1 ? hlo_type_of(c->source, ref + 1 + (hlo_ref)i) : n.type);
     uint32_t saved_loc = g->loc;
     g->loc = n.loc;
-    hlo_ref made = hlo_append(g, (hlo_op)n.op, (int)n.n_operands, operands, n.n_attrs, attrs, n.n_regions, regions,
-                              n.n_results, types);
+    hlo_ref made = hlo_append(g, (hlo_op)n.op, (int)n.n_operands, operands, n.n_attrs, attrs, n.n_regions,
+                              regions, n.n_results, types);
     g->loc = saved_loc;
     if (n.n_results < 2)
         c->map[ref] = made;

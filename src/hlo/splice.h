@@ -4,9 +4,9 @@
 #include "hlo/internal.h"
 
 typedef struct hlo_copier {
-    hlo_graph *g;              /* copies go to g->block */
-    const hlo_graph *source;   /* may be g itself */
-    hlo_ref *map;              /* source ref -> ref in g, at least source->n_nodes entries; parameters set by the caller */
+    hlo_graph *g;            /* copies go to g->block */
+    const hlo_graph *source; /* may be g itself */
+    hlo_ref *map; /* source ref -> ref in g, at least source->n_nodes entries; parameters set by the caller */
     int depth;
 } hlo_copier;
 

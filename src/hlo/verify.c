@@ -54,7 +54,8 @@ static tt_status check_node(verifier *v, hlo_ref r) {
     const hlo_node *n = hlo_node_at(g, r);
     for (uint32_t i = 0; i < n->n_operands; i++)
         if (!is_visible(v, n->operands[i]))
-            TT_FAIL(INVALID_ARGUMENT, "%s: operand %u is not defined before it", hlo_op_text((hlo_op)n->op), i);
+            TT_FAIL(INVALID_ARGUMENT, "%s: operand %u is not defined before it", hlo_op_text((hlo_op)n->op),
+                    i);
     if (n->n_regions && !(hlo_op_flags((hlo_op)n->op) & HLO_F_REGION))
         TT_FAIL(INVALID_ARGUMENT, "%s has regions, takes none", hlo_op_text((hlo_op)n->op));
     for (int i = 0; i < n->n_regions; i++)
@@ -98,8 +99,10 @@ static tt_status check_aliases(const hlo_graph *g, const hlo_func *f) {
         int to = f->alias[i];
         if (to < 0)
             continue;
-        if (to >= b->n_results || !hlo_type_equal(hlo_type_of(g, b->params[i]), hlo_type_of(g, b->results[to])))
-            TT_FAIL(INVALID_ARGUMENT, "parameter %d cannot become result %d: no such result, or another type", i, to);
+        if (to >= b->n_results ||
+            !hlo_type_equal(hlo_type_of(g, b->params[i]), hlo_type_of(g, b->results[to])))
+            TT_FAIL(INVALID_ARGUMENT, "parameter %d cannot become result %d: no such result, or another type",
+                    i, to);
         for (int k = 0; k < i; k++)
             if (f->alias[k] == to)
                 TT_FAIL(INVALID_ARGUMENT, "parameters %d and %d both become result %d", k, i, to);
@@ -205,7 +208,8 @@ static void hash_attr(hasher *s, const hlo_attr *a) {
         return;
     case HLO_K_DENSE:
         hash_type(s, a->type);
-        s->h = tt_hash_bytes(a->data, (size_t)(a->splat ? tt_dtype_size(a->type->dtype) : hlo_type_bytes(a->type)), s->h);
+        s->h = tt_hash_bytes(
+            a->data, (size_t)(a->splat ? tt_dtype_size(a->type->dtype) : hlo_type_bytes(a->type)), s->h);
         return;
     case HLO_K_DIMS:
         tt_hash_word(&s->h, (uint64_t)a->dims->kind << 32 ^ (uint64_t)a->dims->index_vector_dim);

@@ -1,9 +1,12 @@
-/* hlo_random.h - random valid programs for the tests of hlo/ (and for anybody who wants to feed programs to a plugin). */
+/* hlo_random.h - random valid programs for the tests of hlo/ (and for anybody who wants to feed programs to a
+ * plugin). */
 #ifndef HLO_RANDOM_H
 #define HLO_RANDOM_H
 #include "hlo_samples.h"
 
-typedef struct random_state { uint64_t s; } random_state;
+typedef struct random_state {
+    uint64_t s;
+} random_state;
 
 static uint32_t random_next(random_state *r) {
     r->s = r->s * 6364136223846793005ull + 1442695040888963407ull;
@@ -66,7 +69,8 @@ static hlo_ref random_shape_op(hlo_graph *g, random_state *r, hlo_ref x) {
 
 /* n draws: each takes a value made before (small ones, so that shapes do not explode) and makes another. */
 static hlo_graph *random_graph(tt_arena *a, uint64_t seed, int n) {
-    static const hlo_op unary[] = {HLO_NEGATE, HLO_ABS}, real[] = {HLO_EXP, HLO_TANH, HLO_LOG, HLO_FLOOR, HLO_CHLO_ERF},
+    static const hlo_op unary[] = {HLO_NEGATE, HLO_ABS},
+                        real[] = {HLO_EXP, HLO_TANH, HLO_LOG, HLO_FLOOR, HLO_CHLO_ERF},
                         binary[] = {HLO_ADD, HLO_MULTIPLY, HLO_SUBTRACT, HLO_MAXIMUM};
     static const tt_dtype types[] = {TT_F32, TT_BF16, TT_I32, TT_F64, TT_I64, TT_F16};
     random_state r = {seed * 7919 + 1};
@@ -75,7 +79,8 @@ static hlo_graph *random_graph(tt_arena *a, uint64_t seed, int n) {
     int count = 0;
     for (int i = 0; i < 4; i++) {
         int64_t dims[3] = {1 + random_below(&r, 3), 2 + random_below(&r, 4), 3};
-        values[count++] = samples_param(g, samples_type(types[random_below(&r, 6)], dims, (int)random_below(&r, 4)));
+        values[count++] =
+            samples_param(g, samples_type(types[random_below(&r, 6)], dims, (int)random_below(&r, 4)));
     }
     for (int i = 0; i < n && !g->error; i++) {
         hlo_ref x = values[random_below(&r, (uint32_t)count)], y = HLO_NONE;
@@ -96,7 +101,8 @@ static hlo_graph *random_graph(tt_arena *a, uint64_t seed, int n) {
             y = hlo_binary(g, binary[random_below(&r, 4)], x, x);
             break;
         case 3:
-            y = hlo_binary(g, binary[random_below(&r, 4)], x, hlo_splat_like(g, x, (double)random_below(&r, 100) / 7));
+            y = hlo_binary(g, binary[random_below(&r, 4)], x,
+                           hlo_splat_like(g, x, (double)random_below(&r, 100) / 7));
             break;
         case 4:
             y = hlo_convert(g, x, types[random_below(&r, 6)]);

@@ -1,5 +1,5 @@
-/* hlo_samples.h - small valid programs: one for each op of hlo.def that can be judged by an outside parser, built with the
- * builders. The tests print, parse, verify and hash them. */
+/* hlo_samples.h - small valid programs: one for each op of hlo.def that can be judged by an outside parser,
+ * built with the builders. The tests print, parse, verify and hash them. */
 #ifndef HLO_SAMPLES_H
 #define HLO_SAMPLES_H
 #include "hlo/build.h"
@@ -7,7 +7,8 @@
 #include <math.h>
 
 #define F32(...) samples_type(TT_F32, (int64_t[]){__VA_ARGS__}, (int)(sizeof((int64_t[]){__VA_ARGS__}) / 8))
-#define TYPE(d, ...) samples_type(TT_##d, (int64_t[]){__VA_ARGS__}, (int)(sizeof((int64_t[]){__VA_ARGS__}) / 8))
+#define TYPE(d, ...)                                                                                         \
+    samples_type(TT_##d, (int64_t[]){__VA_ARGS__}, (int)(sizeof((int64_t[]){__VA_ARGS__}) / 8))
 
 static hlo_type samples_type(tt_dtype d, const int64_t *dims, int n) {
     return hlo_type_make(d, n, dims);
@@ -51,7 +52,8 @@ static hlo_graph *samples_elementwise(tt_arena *a, hlo_op op, tt_dtype d) {
     for (int i = 0; i < n; i++)
         x[i] = hlo_param(g, &t);
     if (op == HLO_REDUCE_PRECISION) {
-        hlo_attr attrs[2] = {hlo_attr_make_int(HLO_A_EXPONENT_BITS, 5), hlo_attr_make_int(HLO_A_MANTISSA_BITS, 10)};
+        hlo_attr attrs[2] = {hlo_attr_make_int(HLO_A_EXPONENT_BITS, 5),
+                             hlo_attr_make_int(HLO_A_MANTISSA_BITS, 10)};
         r = hlo_make(g, op, 1, x, 2, attrs, 0, NULL, 1, NULL);
     } else {
         r = hlo_make(g, op, n, x, 0, NULL, 0, NULL, 1, NULL);
@@ -67,7 +69,8 @@ static void samples_shapes(hlo_graph *g) {
     r[n++] = hlo_transpose(g, x, (int64_t[]){1, 0});
     r[n++] = hlo_broadcast_in_dim(g, x, 3, (int64_t[]){5, 4, 6}, (int64_t[]){1, 2});
     r[n++] = hlo_slice(g, x, (int64_t[]){0, 1}, (int64_t[]){4, 6}, (int64_t[]){1, 2});
-    r[n++] = hlo_pad(g, x, hlo_scalar(g, TT_F32, 0.1), (int64_t[]){1, -1}, (int64_t[]){0, 2}, (int64_t[]){0, 1});
+    r[n++] =
+        hlo_pad(g, x, hlo_scalar(g, TT_F32, 0.1), (int64_t[]){1, -1}, (int64_t[]){0, 2}, (int64_t[]){0, 1});
     r[n++] = hlo_concatenate(g, 2, (hlo_ref[]){x, x}, 1);
     r[n++] = hlo_reverse(g, x, 2, (int64_t[]){0, 1});
     hlo_ref zero = hlo_scalar_int(g, TT_I32, 1), starts[2] = {zero, zero};
@@ -87,11 +90,19 @@ static void samples_shapes(hlo_graph *g) {
 }
 
 static void samples_gather(hlo_graph *g) {
-    hlo_ref x = samples_param(g, F32(5, 4)), indices = samples_param(g, TYPE(I32, 3, 1)), updates = samples_param(g, F32(3, 4));
+    hlo_ref x = samples_param(g, F32(5, 4)), indices = samples_param(g, TYPE(I32, 3, 1)),
+            updates = samples_param(g, F32(3, 4));
     static const int64_t zero[] = {0}, one[] = {1};
-    hlo_dims gather = {.kind = HLO_DIMS_GATHER, .a = {1, one}, .b = {1, zero}, .e = {1, zero}, .index_vector_dim = 1};
-    hlo_dims scatter = {.kind = HLO_DIMS_SCATTER, .a = {1, one}, .b = {1, zero}, .e = {1, zero}, .index_vector_dim = 1};
-    hlo_dims batched = {.kind = HLO_DIMS_GATHER, .b = {1, one}, .c = {1, zero}, .d = {1, zero}, .e = {1, one}, .index_vector_dim = 1};
+    hlo_dims gather = {
+        .kind = HLO_DIMS_GATHER, .a = {1, one}, .b = {1, zero}, .e = {1, zero}, .index_vector_dim = 1};
+    hlo_dims scatter = {
+        .kind = HLO_DIMS_SCATTER, .a = {1, one}, .b = {1, zero}, .e = {1, zero}, .index_vector_dim = 1};
+    hlo_dims batched = {.kind = HLO_DIMS_GATHER,
+                        .b = {1, one},
+                        .c = {1, zero},
+                        .d = {1, zero},
+                        .e = {1, one},
+                        .index_vector_dim = 1};
     hlo_ref r[4] = {hlo_gather(g, x, indices, &gather, (int64_t[]){1, 4}, "index_select"),
                     hlo_scatter(g, x, indices, updates, &scatter, HLO_ADD, false, NULL),
                     hlo_scatter(g, x, indices, updates, &scatter, HLO_INVALID, true, "index_copy")};
@@ -100,7 +111,8 @@ static void samples_gather(hlo_graph *g) {
 }
 
 static void samples_reductions(hlo_graph *g) {
-    hlo_ref x = samples_param(g, F32(4, 6)), y = samples_param(g, TYPE(I32, 4, 6)), p = samples_param(g, TYPE(PRED, 4, 6));
+    hlo_ref x = samples_param(g, F32(4, 6)), y = samples_param(g, TYPE(I32, 4, 6)),
+            p = samples_param(g, TYPE(PRED, 4, 6));
     hlo_ref r[16];
     int n = 0;
     r[n++] = hlo_reduce(g, HLO_ADD, x, HLO_NONE, 1, (int64_t[]){1});
@@ -113,7 +125,10 @@ static void samples_reductions(hlo_graph *g) {
     n += 2;
     hlo_reduce_arg(g, HLO_MINIMUM, y, 0, TT_I32, &r[n], &r[n + 1]);
     n += 2;
-    hlo_window w = {.size = (int64_t[]){2, 3}, .stride = (int64_t[]){2, 1}, .padding_low = (int64_t[]){1, 0}, .dilation = (int64_t[]){1, 2}};
+    hlo_window w = {.size = (int64_t[]){2, 3},
+                    .stride = (int64_t[]){2, 1},
+                    .padding_low = (int64_t[]){1, 0},
+                    .dilation = (int64_t[]){1, 2}};
     r[n++] = hlo_reduce_window(g, HLO_ADD, x, HLO_NONE, &w);
     hlo_window pool = {.size = (int64_t[]){2, 2}, .stride = (int64_t[]){2, 2}};
     r[n++] = hlo_select_and_scatter(g, x, samples_param(g, F32(2, 3)), HLO_NONE, "GE", &pool);
@@ -137,9 +152,14 @@ static void samples_products(hlo_graph *g) {
     r[n++] = hlo_dot_general(g, a, b, &d, TT_DTYPE_NONE, "DEFAULT");
     hlo_ref x = samples_param(g, F32(1, 4, 8, 9)), w = samples_param(g, F32(6, 2, 3, 3));
     static const int64_t nchw[] = {0, 1, 2, 3}, oihw[] = {1, 0, 2, 3};
-    hlo_conv c = {.dims = {.kind = HLO_DIMS_CONV, .a = {4, nchw}, .b = {4, oihw}, .c = {4, nchw}}, .stride = (int64_t[]){2, 1},
-                  .padding_low = (int64_t[]){1, 1}, .padding_high = (int64_t[]){0, 1}, .rhs_dilation = (int64_t[]){1, 2},
-                  .window_reversal = (int64_t[]){0, 1}, .feature_groups = 2, .batch_groups = 1};
+    hlo_conv c = {.dims = {.kind = HLO_DIMS_CONV, .a = {4, nchw}, .b = {4, oihw}, .c = {4, nchw}},
+                  .stride = (int64_t[]){2, 1},
+                  .padding_low = (int64_t[]){1, 1},
+                  .padding_high = (int64_t[]){0, 1},
+                  .rhs_dilation = (int64_t[]){1, 2},
+                  .window_reversal = (int64_t[]){0, 1},
+                  .feature_groups = 2,
+                  .batch_groups = 1};
     r[n++] = hlo_convolution(g, x, w, &c, TT_DTYPE_NONE, "HIGH");
     hlo_ref vector[2] = {samples_param(g, F32(3, 4)), samples_param(g, F32(4, 5))};
     hlo_type t = F32(3, 5);
@@ -148,7 +168,8 @@ static void samples_products(hlo_graph *g) {
 }
 
 static void samples_linalg(hlo_graph *g) {
-    hlo_ref a = samples_param(g, F32(2, 3, 3)), b = samples_param(g, F32(2, 3, 4)), z = samples_param(g, TYPE(C64, 4, 8)), r[8];
+    hlo_ref a = samples_param(g, F32(2, 3, 3)), b = samples_param(g, F32(2, 3, 4)),
+            z = samples_param(g, TYPE(C64, 4, 8)), r[8];
     int n = 0;
     r[n++] = hlo_cholesky(g, a, true);
     r[n++] = hlo_triangular_solve(g, a, b, true, true, false, "ADJOINT");
@@ -162,16 +183,19 @@ static void samples_linalg(hlo_graph *g) {
 }
 
 static void samples_batch_norm(hlo_graph *g) {
-    hlo_ref x = samples_param(g, F32(2, 3, 4)), s = samples_param(g, F32(3)), o = samples_param(g, F32(3)), r[7];
+    hlo_ref x = samples_param(g, F32(2, 3, 4)), s = samples_param(g, F32(3)), o = samples_param(g, F32(3)),
+            r[7];
     hlo_attr attrs[2] = {hlo_attr_make_float(HLO_A_EPSILON, 1e-5), hlo_attr_make_int(HLO_A_FEATURE_INDEX, 1)};
     hlo_type t[3] = {F32(2, 3, 4), F32(3), F32(3)};
     hlo_ref v = hlo_make(g, HLO_BATCH_NORM_TRAINING, 3, (hlo_ref[]){x, s, o}, 2, attrs, 0, NULL, 3, t);
-    hlo_ref w = hlo_make(g, HLO_BATCH_NORM_GRAD, 5, (hlo_ref[]){x, s, v + 1, v + 2, x}, 2, attrs, 0, NULL, 3, t);
+    hlo_ref w =
+        hlo_make(g, HLO_BATCH_NORM_GRAD, 5, (hlo_ref[]){x, s, v + 1, v + 2, x}, 2, attrs, 0, NULL, 3, t);
     for (int i = 0; i < 3; i++) {
         r[i] = v + (hlo_ref)i;
         r[3 + i] = w + (hlo_ref)i;
     }
-    r[6] = hlo_make(g, HLO_BATCH_NORM_INFERENCE, 5, (hlo_ref[]){x, s, o, v + 1, v + 2}, 2, attrs, 0, NULL, 1, NULL);
+    r[6] = hlo_make(g, HLO_BATCH_NORM_INFERENCE, 5, (hlo_ref[]){x, s, o, v + 1, v + 2}, 2, attrs, 0, NULL, 1,
+                    NULL);
     hlo_return(g, 7, r);
 }
 
@@ -182,12 +206,14 @@ static void samples_control(hlo_graph *g) {
     hlo_while(g, 2, (hlo_ref[]){i, x}, samples_while_cond, samples_while_body, NULL, r);
     n += 2;
     hlo_type t = F32(3);
-    hlo_block *branches[3] = {samples_branch(g, x, HLO_ADD), samples_branch(g, r[1], HLO_MULTIPLY), samples_branch(g, x, HLO_DIVIDE)};
+    hlo_block *branches[3] = {samples_branch(g, x, HLO_ADD), samples_branch(g, r[1], HLO_MULTIPLY),
+                              samples_branch(g, x, HLO_DIVIDE)};
     r[n++] = hlo_make(g, HLO_CASE, 1, &i, 0, NULL, 3, branches, 1, &t);
     hlo_block *two[2] = {samples_branch(g, x, HLO_ADD), samples_branch(g, x, HLO_SUBTRACT)};
     r[n++] = hlo_make(g, HLO_IF, 1, &p, 0, NULL, 2, two, 1, &t);
     hlo_ref params[1], inner;
-    hlo_composite c = hlo_composite_begin(g, "tt.softmax", "causal = true, scale = 1.25e-01 : f64", 1, &x, params);
+    hlo_composite c =
+        hlo_composite_begin(g, "tt.softmax", "causal = true, scale = 1.25e-01 : f64", 1, &x, params);
     inner = hlo_unary(g, HLO_EXP, params[0]);
     hlo_composite_end(g, &c, 1, &inner, &r[n]);
     hlo_attr callee = hlo_attr_make_text(g, HLO_A_CALLEE, "tt.softmax");
@@ -222,18 +248,25 @@ static void samples_collectives(hlo_graph *g) {
     g->n_replicas = 2;
     hlo_ref x = samples_param(g, F32(4, 6)), r[12];
     int n = 0;
-    hlo_attr channel = hlo_attr_make_text(g, HLO_A_CHANNEL_HANDLE, "#stablehlo.channel_handle<handle = 1, type = 0>");
+    hlo_attr channel =
+        hlo_attr_make_text(g, HLO_A_CHANNEL_HANDLE, "#stablehlo.channel_handle<handle = 1, type = 0>");
     hlo_attr groups = hlo_attr_make_ints2d(g, HLO_A_REPLICA_GROUPS, 1, 2, (int64_t[]){0, 1});
     hlo_attr global = hlo_attr_make_bool(HLO_A_USE_GLOBAL_DEVICE_IDS, true);
     hlo_attr pairs = hlo_attr_make_ints2d(g, HLO_A_SOURCE_TARGET_PAIRS, 2, 2, (int64_t[]){0, 1, 1, 0});
     hlo_type t = F32(4, 6), wide = F32(8, 6), narrow = F32(2, 6);
     hlo_block *sum = samples_sum(g), *sum2 = samples_sum(g);
     r[n++] = hlo_make(g, HLO_ALL_REDUCE, 1, &x, 3, (hlo_attr[]){groups, channel, global}, 1, &sum, 1, &t);
-    r[n++] = hlo_make(g, HLO_ALL_GATHER, 1, &x, 2, (hlo_attr[]){hlo_attr_make_int(HLO_A_ALL_GATHER_DIM, 0), groups}, 0, NULL, 1, &wide);
-    r[n++] = hlo_make(g, HLO_REDUCE_SCATTER, 1, &x, 2, (hlo_attr[]){hlo_attr_make_int(HLO_A_SCATTER_DIMENSION, 0), groups}, 1, &sum2, 1, &narrow);
+    r[n++] = hlo_make(g, HLO_ALL_GATHER, 1, &x, 2,
+                      (hlo_attr[]){hlo_attr_make_int(HLO_A_ALL_GATHER_DIM, 0), groups}, 0, NULL, 1, &wide);
+    r[n++] =
+        hlo_make(g, HLO_REDUCE_SCATTER, 1, &x, 2,
+                 (hlo_attr[]){hlo_attr_make_int(HLO_A_SCATTER_DIMENSION, 0), groups}, 1, &sum2, 1, &narrow);
     hlo_type exchanged = F32(2, 12);
-    r[n++] = hlo_make(g, HLO_ALL_TO_ALL, 1, &x, 4, (hlo_attr[]){hlo_attr_make_int(HLO_A_SPLIT_DIMENSION, 0),
-                      hlo_attr_make_int(HLO_A_CONCAT_DIMENSION, 1), hlo_attr_make_int(HLO_A_SPLIT_COUNT, 2), groups}, 0, NULL, 1, &exchanged);
+    r[n++] = hlo_make(g, HLO_ALL_TO_ALL, 1, &x, 4,
+                      (hlo_attr[]){hlo_attr_make_int(HLO_A_SPLIT_DIMENSION, 0),
+                                   hlo_attr_make_int(HLO_A_CONCAT_DIMENSION, 1),
+                                   hlo_attr_make_int(HLO_A_SPLIT_COUNT, 2), groups},
+                      0, NULL, 1, &exchanged);
     r[n++] = hlo_make(g, HLO_COLLECTIVE_PERMUTE, 1, &x, 1, &pairs, 0, NULL, 1, &t);
     r[n++] = hlo_make(g, HLO_COLLECTIVE_BROADCAST, 1, &x, 1, &groups, 0, NULL, 1, &t);
     hlo_type id = hlo_type_make(TT_U32, 0, NULL);
@@ -251,12 +284,15 @@ static void samples_constants(hlo_graph *g) {
     for (int d = 1; d < TT_N_DTYPES; d++) {
         if (d == TT_TOKEN)
             continue;
-        hlo_type scalar = hlo_type_make((tt_dtype)d, 0, NULL), list = hlo_type_make((tt_dtype)d, 2, (int64_t[]){2, 3}),
-                 big = hlo_type_make((tt_dtype)d, 2, (int64_t[]){5, 41}), none = hlo_type_make((tt_dtype)d, 2, (int64_t[]){0, 3});
+        hlo_type scalar = hlo_type_make((tt_dtype)d, 0, NULL),
+                 list = hlo_type_make((tt_dtype)d, 2, (int64_t[]){2, 3}),
+                 big = hlo_type_make((tt_dtype)d, 2, (int64_t[]){5, 41}),
+                 none = hlo_type_make((tt_dtype)d, 2, (int64_t[]){0, 3});
         unsigned char data[205 * 16];
         int size = tt_dtype_size((tt_dtype)d);
         for (int i = 0; i < 205; i++)
-            tt_element_set((tt_dtype)d, data + (size_t)i * (size_t)size, (i * 37 % 101 - 50) * (tt_is_float((tt_dtype)d) ? 0.37 : 1));
+            tt_element_set((tt_dtype)d, data + (size_t)i * (size_t)size,
+                           (i * 37 % 101 - 50) * (tt_is_float((tt_dtype)d) ? 0.37 : 1));
         r[n++] = hlo_splat(g, &scalar, 1);
         r[n++] = hlo_constant(g, &list, data);
         r[n++] = hlo_constant(g, &big, data);
@@ -298,15 +334,15 @@ typedef struct sample {
 } sample;
 
 static const sample samples[] = {
-    {"shapes", samples_shapes},         {"gather", samples_gather},       {"reductions", samples_reductions},
-    {"sorts", samples_sorts},           {"products", samples_products},   {"linalg", samples_linalg},
-    {"batch_norm", samples_batch_norm}, {"control", samples_control},     {"collectives", samples_collectives},
-    {"constants", samples_constants},   {"donation", samples_donation},   {"mixed", samples_mixed},
+    {"shapes", samples_shapes},         {"gather", samples_gather},     {"reductions", samples_reductions},
+    {"sorts", samples_sorts},           {"products", samples_products}, {"linalg", samples_linalg},
+    {"batch_norm", samples_batch_norm}, {"control", samples_control},   {"collectives", samples_collectives},
+    {"constants", samples_constants},   {"donation", samples_donation}, {"mixed", samples_mixed},
 };
 enum { N_SAMPLES = sizeof samples / sizeof *samples };
 
-/* Sample i of all: first the table, then each elementwise op on each element type it takes. NULL past the end;
- * a graph with its error set where the op does not take the type. */
+/* Sample i of all: first the table, then each elementwise op on each element type it takes. NULL past the
+ * end; a graph with its error set where the op does not take the type. */
 static hlo_graph *samples_make(tt_arena *a, int i) {
     if (i < N_SAMPLES) {
         hlo_graph *g = samples_begin(a, samples[i].name);

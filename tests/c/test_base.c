@@ -1,5 +1,5 @@
-/* test_base.c - arenas, errors, environment, hash, map and element types. Narrow floats are judged by the compiler's _Float16,
- * by published values of the 8-bit formats, and by brute force over all codes. */
+/* test_base.c - arenas, errors, environment, hash, map and element types. Narrow floats are judged by the
+ * compiler's _Float16, by published values of the 8-bit formats, and by brute force over all codes. */
 #include "test.h"
 #include "base/arena.h"
 #include "base/checked.h"
@@ -71,7 +71,8 @@ TEST(status) {
     CHECK_TEXT(tt_status_message(e), "index 7 is outside 5");
     int saved = tt_log_level;
     tt_log_level = 0;
-    CHECK_TEXT(tt_status_text(e), "index 7 is outside 5\n  in frame 1\n  in frame 2\n  in frame 3\n  in frame 4");
+    CHECK_TEXT(tt_status_text(e),
+               "index 7 is outside 5\n  in frame 1\n  in frame 2\n  in frame 3\n  in frame 4");
     tt_log_level = saved;
     tt_status_free(e);
     tt_status_free(NULL);
@@ -140,7 +141,8 @@ TEST(hash) {
     }
     CHECK(flips > 800 * 55 && flips < 800 * 73);
     for (size_t n = 1; n < 100; n++) /* zeros of different lengths differ */
-        CHECK(!tt_hash_equal(tt_hash_bytes(data, n, (tt_hash){0, 0}), tt_hash_bytes(data, n - 1, (tt_hash){0, 0})));
+        CHECK(!tt_hash_equal(tt_hash_bytes(data, n, (tt_hash){0, 0}),
+                             tt_hash_bytes(data, n - 1, (tt_hash){0, 0})));
 }
 
 TEST(map) {
@@ -187,12 +189,14 @@ TEST(checked) {
 TEST(dtype_table) {
     CHECK(tt_dtype_from_name("bf16", 4) == TT_BF16 && tt_dtype_from_name("complex<f32>", 12) == TT_C64);
     CHECK(tt_dtype_from_name("f3", 2) == TT_DTYPE_NONE && tt_dtype_from_name("f322", 4) == TT_DTYPE_NONE);
-    CHECK(tt_dtype_from_torch(6) == TT_F32 && tt_dtype_from_torch(-1) == TT_DTYPE_NONE && tt_dtype_to_torch(TT_I4) == -1);
+    CHECK(tt_dtype_from_torch(6) == TT_F32 && tt_dtype_from_torch(-1) == TT_DTYPE_NONE &&
+          tt_dtype_to_torch(TT_I4) == -1);
     CHECK(tt_dtype_from_pjrt(13) == TT_BF16 && tt_dtype_size(TT_C128) == 16 && tt_dtype_size(TT_PRED) == 1);
     CHECK(tt_dtype_real(TT_C128) == TT_F64 && tt_dtype_real(TT_I8) == TT_I8);
     CHECK(tt_is_float(TT_F8E8M0FNU) && tt_is_int(TT_U2) && !tt_is_int(TT_PRED) && tt_is_complex(TT_C64));
     for (int d = 1; d < TT_N_DTYPES; d++) {
-        CHECK(tt_dtype_from_name(tt_dtype_name((tt_dtype)d), (int)strlen(tt_dtype_name((tt_dtype)d))) == (tt_dtype)d);
+        CHECK(tt_dtype_from_name(tt_dtype_name((tt_dtype)d), (int)strlen(tt_dtype_name((tt_dtype)d))) ==
+              (tt_dtype)d);
         CHECK(tt_dtype_from_pjrt(tt_dtype_to_pjrt((tt_dtype)d)) == (tt_dtype)d);
     }
     CHECK_TEXT(tt_dtype_name(TT_DTYPE_NONE), "none");
@@ -246,10 +250,11 @@ TEST(eighth) {
         unsigned char code;
         double value;
     } known[] = {
-        {TT_F8E4M3FN, 0x7E, 448},      {TT_F8E4M3FN, 0x01, 0x1p-9},  {TT_F8E4M3FN, 0x38, 1},      {TT_F8E5M2, 0x7B, 57344},
-        {TT_F8E5M2, 0x01, 0x1p-16},    {TT_F8E5M2, 0x7C, INFINITY},  {TT_F8E4M3FNUZ, 0x7F, 240},  {TT_F8E5M2FNUZ, 0x7F, 57344},
-        {TT_F8E4M3B11FNUZ, 0x7F, 30},  {TT_F8E4M3, 0x77, 240},       {TT_F8E3M4, 0x6F, 15.5},     {TT_F8E8M0FNU, 127, 1},
-        {TT_F8E8M0FNU, 254, 0x1p127},  {TT_F8E8M0FNU, 0, 0x1p-127},
+        {TT_F8E4M3FN, 0x7E, 448},     {TT_F8E4M3FN, 0x01, 0x1p-9},  {TT_F8E4M3FN, 0x38, 1},
+        {TT_F8E5M2, 0x7B, 57344},     {TT_F8E5M2, 0x01, 0x1p-16},   {TT_F8E5M2, 0x7C, INFINITY},
+        {TT_F8E4M3FNUZ, 0x7F, 240},   {TT_F8E5M2FNUZ, 0x7F, 57344}, {TT_F8E4M3B11FNUZ, 0x7F, 30},
+        {TT_F8E4M3, 0x77, 240},       {TT_F8E3M4, 0x6F, 15.5},      {TT_F8E8M0FNU, 127, 1},
+        {TT_F8E8M0FNU, 254, 0x1p127}, {TT_F8E8M0FNU, 0, 0x1p-127},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         unsigned char code;
@@ -272,7 +277,8 @@ TEST(eighth) {
 }
 
 TEST(integers) {
-    static const tt_dtype all[] = {TT_I8, TT_I16, TT_I32, TT_I64, TT_U8, TT_U16, TT_U32, TT_U64, TT_I4, TT_U4, TT_I2, TT_U2};
+    static const tt_dtype all[] = {TT_I8,  TT_I16, TT_I32, TT_I64, TT_U8, TT_U16,
+                                   TT_U32, TT_U64, TT_I4,  TT_U4,  TT_I2, TT_U2};
     static const int bits[] = {8, 16, 32, 64, 8, 16, 32, 64, 4, 4, 2, 2};
     for (int i = 0; i < 12; i++) {
         bool is_signed = tt_dtype_class(all[i]) == TT_CLASS_SINT;

@@ -1,5 +1,5 @@
-/* test_hlo_build.c - builders: inferred types, refused operands, folds, the comparators' meaning (run here, on doubles), and the
- * whole-graph edits: splice, inline, dead nodes, hash. */
+/* test_hlo_build.c - builders: inferred types, refused operands, folds, the comparators' meaning (run here,
+ * on doubles), and the whole-graph edits: splice, inline, dead nodes, hash. */
 #include "test.h"
 #include "hlo_random.h"
 #include <stdarg.h>
@@ -60,9 +60,13 @@ TEST(types) {
     check_type(hlo_transpose(g, x, (int64_t[]){2, 0, 1}), "tensor<4x2x3xf32>");
     check_type(hlo_reduce(g, HLO_ADD, x, HLO_NONE, 1, &one), "tensor<2x4xf32>");
     check_type(hlo_reduce_keep(g, HLO_ADD, x, HLO_NONE, 1, &one), "tensor<2x1x4xf32>");
-    check_type(hlo_slice(g, x, (int64_t[]){0, 0, 1}, (int64_t[]){2, 3, 4}, (int64_t[]){1, 2, 2}), "tensor<2x2x2xf32>");
-    check_type(hlo_pad(g, y, hlo_scalar(g, TT_F32, 0), (int64_t[]){1, -2}, (int64_t[]){2, 0}, (int64_t[]){1, 0}), "tensor<10x3xf32>");
-    check_type(hlo_matmul(g, param(TT_BF16, 3, 7, 2, 4), param(TT_BF16, 3, 7, 4, 5), 1, TT_F32, NULL), "tensor<7x2x5xf32>");
+    check_type(hlo_slice(g, x, (int64_t[]){0, 0, 1}, (int64_t[]){2, 3, 4}, (int64_t[]){1, 2, 2}),
+               "tensor<2x2x2xf32>");
+    check_type(
+        hlo_pad(g, y, hlo_scalar(g, TT_F32, 0), (int64_t[]){1, -2}, (int64_t[]){2, 0}, (int64_t[]){1, 0}),
+        "tensor<10x3xf32>");
+    check_type(hlo_matmul(g, param(TT_BF16, 3, 7, 2, 4), param(TT_BF16, 3, 7, 4, 5), 1, TT_F32, NULL),
+               "tensor<7x2x5xf32>");
     check_type(hlo_convert(g, x, TT_PRED), "tensor<2x3x4xi1>");
     check_type(hlo_convert(g, z, TT_I32), "tensor<8xi32>");
     end();
@@ -80,7 +84,8 @@ TEST(bitcasts) {
 
 TEST(errors) {
     begin();
-    hlo_ref x = param(TT_F32, 2, 2, 3), y = param(TT_F32, 2, 3, 2), i = param(TT_I32, 2, 2, 3), p = param(TT_PRED, 2, 2, 3);
+    hlo_ref x = param(TT_F32, 2, 2, 3), y = param(TT_F32, 2, 3, 2), i = param(TT_I32, 2, 2, 3),
+            p = param(TT_PRED, 2, 2, 3);
     check_error(hlo_add(g, x, y), "stablehlo.add: operands have types tensor<2x3xf32> and tensor<3x2xf32>");
     check_error(hlo_add(g, x, i), "must be equal");
     check_error(hlo_add(g, x, HLO_NONE), "no value");
@@ -101,7 +106,8 @@ TEST(errors) {
     check_error(hlo_dynamic_slice(g, x, (hlo_ref[]){x, x}, (int64_t[]){1, 1}), "not an integer scalar");
     check_error(hlo_cholesky(g, x, true), "square");
     check_error(hlo_iota(g, hlo_type_of(g, x), 2), "iota_dimension");
-    check_error(hlo_param(g, &(hlo_type){.dtype = TT_F32, .rank = 2, .dims = {INT64_MAX, 2}}), "out of range");
+    check_error(hlo_param(g, &(hlo_type){.dtype = TT_F32, .rank = 2, .dims = {INT64_MAX, 2}}),
+                "out of range");
     check_error(hlo_broadcast_in_dim(g, x, 17, (int64_t[17]){0}, (int64_t[]){0, 1}), "rank 17");
     /* the first error stays */
     hlo_add(g, x, y);
@@ -112,7 +118,8 @@ TEST(errors) {
 
 TEST(folds) {
     begin();
-    hlo_ref x = param(TT_F32, 2, 2, 3), k = param(TT_I32, 1, 4), one = hlo_splat_like(g, x, 1), zero = hlo_splat_like(g, x, 0);
+    hlo_ref x = param(TT_F32, 2, 2, 3), k = param(TT_I32, 1, 4), one = hlo_splat_like(g, x, 1),
+            zero = hlo_splat_like(g, x, 0);
     int64_t same[] = {2, 3}, flat[] = {6};
     CHECK(hlo_reshape(g, x, 2, same) == x);
     CHECK(hlo_reshape(g, hlo_reshape(g, x, 1, flat), 2, same) == x);
@@ -122,7 +129,8 @@ TEST(folds) {
     CHECK(hlo_slice(g, x, (int64_t[]){0, 0}, same, NULL) == x);
     CHECK(hlo_convert(g, x, TT_F32) == x);
     CHECK(hlo_concatenate(g, 1, &x, 0) == x);
-    CHECK(hlo_mul(g, x, one) == x && hlo_mul(g, one, x) == x && hlo_div(g, x, one) == x && hlo_sub(g, x, zero) == x);
+    CHECK(hlo_mul(g, x, one) == x && hlo_mul(g, one, x) == x && hlo_div(g, x, one) == x &&
+          hlo_sub(g, x, zero) == x);
     CHECK(hlo_add(g, x, zero) != x); /* -0 + 0 is +0 */
     CHECK(hlo_sub(g, x, hlo_splat_like(g, x, -0.0)) != x);
     CHECK(hlo_add(g, k, hlo_splat_like(g, k, 0)) == k);
@@ -131,8 +139,10 @@ TEST(folds) {
     CHECK(hlo_node_at(g, wide)->op == HLO_CONSTANT && hlo_constant_splat(g, wide, &v) && v == 2.5);
     hlo_ref narrow = hlo_convert(g, hlo_scalar(g, TT_F32, 0.1), TT_BF16);
     CHECK(hlo_constant_splat(g, narrow, &v) && v == 0.10009765625);
-    CHECK(!hlo_constant_splat(g, hlo_convert(g, hlo_scalar(g, TT_F32, 1e9), TT_I16), &v)); /* out of range: the device decides */
-    CHECK(!hlo_constant_splat(g, hlo_convert(g, hlo_scalar_int(g, TT_I64, INT64_MAX), TT_F32), &v)); /* would round twice */
+    CHECK(!hlo_constant_splat(g, hlo_convert(g, hlo_scalar(g, TT_F32, 1e9), TT_I16),
+                              &v)); /* out of range: the device decides */
+    CHECK(!hlo_constant_splat(g, hlo_convert(g, hlo_scalar_int(g, TT_I64, INT64_MAX), TT_F32),
+                              &v)); /* would round twice */
     CHECK(hlo_constant_splat(g, hlo_convert(g, hlo_scalar_int(g, TT_I64, 300), TT_U8), &v) && v == 44);
     CHECK(hlo_constant_splat(g, hlo_min_value(g, hlo_type_of(g, k)), &v) && v == INT32_MIN);
     CHECK(hlo_constant_splat(g, hlo_min_value(g, hlo_type_of(g, x)), &v) && v == -INFINITY);
@@ -261,7 +271,8 @@ TEST(splice) {
     begin();
     hlo_ref x = param(TT_F32, 2, 2, 3), r[2] = {x, x};
     for (int i = 0; i < 3; i++) {
-        tt_arena *other = tt_arena_create(); /* the source goes before the window does; its memory may be the next one's */
+        tt_arena *other =
+            tt_arena_create(); /* the source goes before the window does; its memory may be the next one's */
         hlo_graph *f = fragment(other);
         CHECK_OK(hlo_graph_take_error(f));
         hlo_graph_splice(g, f, &r[0], r);
@@ -325,7 +336,8 @@ TEST(inline_calls) {
         "  %1:2 = call @swap(%0#1, %0#0) : (tensor<2xf32>, tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>)\n"
         "  return %1#0, %1#1 : tensor<2xf32>, tensor<2xf32>\n}\n"
         "func.func private @swap(%a: tensor<2xf32>, %b: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {\n"
-        "  %0 = call @twice(%a) : (tensor<2xf32>) -> tensor<2xf32>\n  return %b, %0 : tensor<2xf32>, tensor<2xf32>\n}\n"
+        "  %0 = call @twice(%a) : (tensor<2xf32>) -> tensor<2xf32>\n  return %b, %0 : tensor<2xf32>, "
+        "tensor<2xf32>\n}\n"
         "func.func private @twice(%a: tensor<2xf32>) -> tensor<2xf32> {\n"
         "  %0 = stablehlo.add %a, %a : tensor<2xf32>\n  return %0 : tensor<2xf32>\n}\n";
     arena = tt_arena_create();
@@ -334,9 +346,10 @@ TEST(inline_calls) {
     CHECK_OK(hlo_verify(g));
     tt_str s = {0};
     hlo_print(g, &s);
-    CHECK(strstr(s.data, "    %0 = \"stablehlo.add\"(%arg0, %arg0) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>\n"
-                         "    %1 = \"stablehlo.add\"(%0, %0) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>\n"
-                         "    return %arg0, %1 : tensor<2xf32>, tensor<2xf32>\n"));
+    CHECK(strstr(
+        s.data, "    %0 = \"stablehlo.add\"(%arg0, %arg0) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>\n"
+                "    %1 = \"stablehlo.add\"(%0, %0) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>\n"
+                "    return %arg0, %1 : tensor<2xf32>, tensor<2xf32>\n"));
     CHECK(g->n_funcs == 1);
     tt_str_deinit(&s);
     tt_arena_destroy(arena);
@@ -359,7 +372,9 @@ TEST(explosion_is_refused) {
     tt_str s = {0};
     tt_str_puts(&s, "func.func @main() { call @f0() : () -> ()\n return }\n");
     for (int i = 0; i < 60; i++)
-        tt_str_printf(&s, "func.func private @f%d() { call @f%d() : () -> ()\n call @f%d() : () -> ()\n return }\n", i, i + 1, i + 1);
+        tt_str_printf(
+            &s, "func.func private @f%d() { call @f%d() : () -> ()\n call @f%d() : () -> ()\n return }\n", i,
+            i + 1, i + 1);
     tt_str_puts(&s, "func.func private @f60() { %0 = stablehlo.constant dense<1> : tensor<i32>\n return }\n");
     arena = tt_arena_create();
     CHECK_OK(hlo_parse(arena, s.data, s.length, &g));
@@ -372,7 +387,8 @@ TEST(explosion_is_refused) {
 
 TEST(dead_nodes) {
     begin();
-    hlo_ref x = param(TT_F32, 2, 2, 3), used = hlo_unary(g, HLO_TANH, x), unused = hlo_unary(g, HLO_EXP, x), pair[2], value;
+    hlo_ref x = param(TT_F32, 2, 2, 3), used = hlo_unary(g, HLO_TANH, x), unused = hlo_unary(g, HLO_EXP, x),
+            pair[2], value;
     hlo_unary(g, HLO_LOG, unused);
     hlo_sort(g, 2, (hlo_ref[]){used, x}, 1, false, true, pair);
     hlo_custom_call(g, "quiet", NULL, false, 1, &x, 1, hlo_type_of(g, x), &value);
@@ -388,7 +404,8 @@ TEST(hashes) {
     tt_hash seen[64];
     for (int i = 0; i < 64; i++) {
         tt_arena *a = tt_arena_create();
-        hlo_graph *first = random_graph(a, (uint64_t)i + 1, 30), *again = random_graph(a, (uint64_t)i + 1, 30);
+        hlo_graph *first = random_graph(a, (uint64_t)i + 1, 30),
+                  *again = random_graph(a, (uint64_t)i + 1, 30);
         again->name = "another name";
         seen[i] = hlo_graph_hash(first);
         CHECK(tt_hash_equal(seen[i], hlo_graph_hash(again)));

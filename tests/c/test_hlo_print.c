@@ -1,5 +1,5 @@
-/* test_hlo_print.c - printing. Other tests check that the text parses back; what it must look like to others is judged by
- * tests/hlo/test_print.py, which gives what the test "dump" writes to StableHLO's own parser. */
+/* test_hlo_print.c - printing. Other tests check that the text parses back; what it must look like to others
+ * is judged by tests/hlo/test_print.py, which gives what the test "dump" writes to StableHLO's own parser. */
 #include "test.h"
 #include "hlo_samples.h"
 

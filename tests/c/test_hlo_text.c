@@ -1,5 +1,6 @@
-/* test_hlo_text.c - StableHLO text in and out: identity of print and parse on samples, random graphs and (where
- * TT_STABLEHLO_TESTDATA names them) conformance programs; pretty forms; messages; and mutated text, which must fail in peace.
+/* test_hlo_text.c - StableHLO text in and out: identity of print and parse on samples, random graphs and
+ * (where TT_STABLEHLO_TESTDATA names them) conformance programs; pretty forms; messages; and mutated text,
+ * which must fail in peace.
  *
  * TT_FUZZ: how many mutated texts (default 3000). TT_SEED: where the random numbers start. */
 #include "test.h"
@@ -95,7 +96,8 @@ TEST(identity_conformance) {
             tt_arena *a = tt_arena_create();
             hlo_graph *g = NULL;
             tt_status e = hlo_parse(a, program, program_length, &g);
-            if (e && (strstr(tt_status_message(e), "is unknown") || strstr(tt_status_message(e), "has no function"))) {
+            if (e && (strstr(tt_status_message(e), "is unknown") ||
+                      strstr(tt_status_message(e), "has no function"))) {
                 unknown++;
             } else {
                 n++;
@@ -122,7 +124,8 @@ TEST(identity_conformance) {
 /* The op of a one-op function, printed: what the pretty form came out as. */
 static void check_pretty(const char *params, const char *statement, const char *result, const char *want) {
     char text[4096], line[4096] = "";
-    snprintf(text, sizeof text, "func.func @main(%s) -> %s {\n  %s\n  return %%r : %s\n}\n", params, result, statement, result);
+    snprintf(text, sizeof text, "func.func @main(%s) -> %s {\n  %s\n  return %%r : %s\n}\n", params, result,
+             statement, result);
     tt_arena *a = tt_arena_create();
     hlo_graph *g = NULL;
     tt_status e = hlo_parse(a, text, strlen(text), &g);
@@ -148,46 +151,68 @@ TEST(pretty) {
 #define T "tensor<2x3xf32>"
     check_pretty("%a: " T ", %b: " T, "%r = stablehlo.add %a, %b : " T, T,
                  "%0 = \"stablehlo.add\"(%arg0, %arg1) : (" T ", " T ") -> " T);
-    check_pretty("%a: " T ", %b: " T, "%r = stablehlo.compare  LT, %a, %b,  FLOAT : (" T ", " T ") -> tensor<2x3xi1>",
+    check_pretty("%a: " T ", %b: " T,
+                 "%r = stablehlo.compare  LT, %a, %b,  FLOAT : (" T ", " T ") -> tensor<2x3xi1>",
                  "tensor<2x3xi1>",
-                 "%0 = \"stablehlo.compare\"(%arg0, %arg1) {comparison_direction = #stablehlo<comparison_direction LT>, "
+                 "%0 = \"stablehlo.compare\"(%arg0, %arg1) {comparison_direction = "
+                 "#stablehlo<comparison_direction LT>, "
                  "compare_type = #stablehlo<comparison_type FLOAT>} : (" T ", " T ") -> tensor<2x3xi1>");
-    check_pretty("%a: " T, "%r = stablehlo.slice %a [0:2, 1:3:2] : (" T ") -> tensor<2x1xf32>", "tensor<2x1xf32>",
-                 "%0 = \"stablehlo.slice\"(%arg0) {start_indices = array<i64: 0, 1>, limit_indices = array<i64: 2, 3>, "
+    check_pretty("%a: " T, "%r = stablehlo.slice %a [0:2, 1:3:2] : (" T ") -> tensor<2x1xf32>",
+                 "tensor<2x1xf32>",
+                 "%0 = \"stablehlo.slice\"(%arg0) {start_indices = array<i64: 0, 1>, limit_indices = "
+                 "array<i64: 2, 3>, "
                  "strides = array<i64: 1, 2>} : (" T ") -> tensor<2x1xf32>");
     check_pretty("%a: " T ", %p: tensor<2x3xi1>", "%r = stablehlo.select %p, %a, %a : tensor<2x3xi1>, " T, T,
                  "%0 = \"stablehlo.select\"(%arg1, %arg0, %arg0) : (tensor<2x3xi1>, " T ", " T ") -> " T);
-    check_pretty("%a: " T ", %b: tensor<3x4xf32>",
-                 "%r = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0], precision = [DEFAULT, HIGHEST] : (" T
-                 ", tensor<3x4xf32>) -> tensor<2x4xf32>", "tensor<2x4xf32>",
-                 "%0 = \"stablehlo.dot_general\"(%arg0, %arg1) {dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions"
-                 " = [1], rhs_contracting_dimensions = [0]>, precision_config = [#stablehlo<precision DEFAULT>, "
-                 "#stablehlo<precision HIGHEST>]} : (" T ", tensor<3x4xf32>) -> tensor<2x4xf32>");
+    check_pretty(
+        "%a: " T ", %b: tensor<3x4xf32>",
+        "%r = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0], precision = [DEFAULT, HIGHEST] : "
+        "(" T ", tensor<3x4xf32>) -> tensor<2x4xf32>",
+        "tensor<2x4xf32>",
+        "%0 = \"stablehlo.dot_general\"(%arg0, %arg1) {dot_dimension_numbers = "
+        "#stablehlo.dot<lhs_contracting_dimensions"
+        " = [1], rhs_contracting_dimensions = [0]>, precision_config = [#stablehlo<precision DEFAULT>, "
+        "#stablehlo<precision HIGHEST>]} : (" T ", tensor<3x4xf32>) -> tensor<2x4xf32>");
     check_pretty("%a: " T ", %z: tensor<f32>",
                  "%r = stablehlo.reduce(%a init: %z) applies stablehlo.maximum across dimensions = [1] : (" T
-                 ", tensor<f32>) -> tensor<2xf32>", "tensor<2xf32>",
-                 "%0 = \"stablehlo.reduce\"(%arg0, %arg1) ({\n    ^bb0(%arg2: tensor<f32>, %arg3: tensor<f32>):\n      %1 = "
-                 "\"stablehlo.maximum\"(%arg2, %arg3) : (tensor<f32>, tensor<f32>) -> tensor<f32>\n      \"stablehlo.return\"(%1)"
-                 " : (tensor<f32>) -> ()\n    }) {dimensions = array<i64: 1>} : (" T ", tensor<f32>) -> tensor<2xf32>");
+                 ", tensor<f32>) -> tensor<2xf32>",
+                 "tensor<2xf32>",
+                 "%0 = \"stablehlo.reduce\"(%arg0, %arg1) ({\n    ^bb0(%arg2: tensor<f32>, %arg3: "
+                 "tensor<f32>):\n      %1 = "
+                 "\"stablehlo.maximum\"(%arg2, %arg3) : (tensor<f32>, tensor<f32>) -> tensor<f32>\n      "
+                 "\"stablehlo.return\"(%1)"
+                 " : (tensor<f32>) -> ()\n    }) {dimensions = array<i64: 1>} : (" T
+                 ", tensor<f32>) -> tensor<2xf32>");
     check_pretty("%a: tensor<1x4x4x2xf32>, %w: tensor<3x3x2x5xf32>",
-                 "%r = stablehlo.convolution(%a, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = "
-                 "[1, 1], pad = [[1, 1], [1, 1]], reverse = [false, true]} {batch_group_count = 1 : i64, feature_group_count = "
-                 "1 : i64} : (tensor<1x4x4x2xf32>, tensor<3x3x2x5xf32>) -> tensor<1x4x4x5xf32>", "tensor<1x4x4x5xf32>",
-                 "%0 = \"stablehlo.convolution\"(%arg0, %arg1) {dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->"
-                 "[b, 0, 1, f]>, window_strides = array<i64: 1, 1>, padding = dense<[[1, 1], [1, 1]]> : tensor<2x2xi64>, "
-                 "window_reversal = array<i1: false, true>, batch_group_count = 1 : i64, feature_group_count = 1 : i64} : "
+                 "%r = stablehlo.convolution(%a, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], "
+                 "window = {stride = "
+                 "[1, 1], pad = [[1, 1], [1, 1]], reverse = [false, true]} {batch_group_count = 1 : i64, "
+                 "feature_group_count = "
+                 "1 : i64} : (tensor<1x4x4x2xf32>, tensor<3x3x2x5xf32>) -> tensor<1x4x4x5xf32>",
+                 "tensor<1x4x4x5xf32>",
+                 "%0 = \"stablehlo.convolution\"(%arg0, %arg1) {dimension_numbers = #stablehlo.conv<[b, 0, "
+                 "1, f]x[0, 1, i, o]->"
+                 "[b, 0, 1, f]>, window_strides = array<i64: 1, 1>, padding = dense<[[1, 1], [1, 1]]> : "
+                 "tensor<2x2xi64>, "
+                 "window_reversal = array<i1: false, true>, batch_group_count = 1 : i64, feature_group_count "
+                 "= 1 : i64} : "
                  "(tensor<1x4x4x2xf32>, tensor<3x3x2x5xf32>) -> tensor<1x4x4x5xf32>");
-    check_pretty("%a: " T, "%r = stablehlo.reduce_precision %a, format = e5m10 : " T, T,
-                 "%0 = \"stablehlo.reduce_precision\"(%arg0) {exponent_bits = 5 : i32, mantissa_bits = 10 : i32} : (" T ") -> " T);
-    check_pretty("%a: " T, "%r = \"stablehlo.abs\"(%a) {foo.bar = [1, \"x}\"], unit} : (" T ") -> " T " loc(\"x\"(#loc1))", T,
-                 "%0 = \"stablehlo.abs\"(%arg0) {foo.bar = [1, \"x}\"], unit} : (" T ") -> " T);
+    check_pretty(
+        "%a: " T, "%r = stablehlo.reduce_precision %a, format = e5m10 : " T, T,
+        "%0 = \"stablehlo.reduce_precision\"(%arg0) {exponent_bits = 5 : i32, mantissa_bits = 10 : i32} : (" T
+        ") -> " T);
+    check_pretty("%a: " T,
+                 "%r = \"stablehlo.abs\"(%a) {foo.bar = [1, \"x}\"], unit} : (" T ") -> " T
+                 " loc(\"x\"(#loc1))",
+                 T, "%0 = \"stablehlo.abs\"(%arg0) {foo.bar = [1, \"x}\"], unit} : (" T ") -> " T);
 #undef T
 }
 
 static void check_constant(const char *literal, const char *type, const char *want) {
     char statement[512], line[512];
     snprintf(statement, sizeof statement, "%%r = stablehlo.constant dense<%s> : %s", literal, type);
-    snprintf(line, sizeof line, "%%0 = \"stablehlo.constant\"() {value = dense<%s> : %s} : () -> %s", want, type, type);
+    snprintf(line, sizeof line, "%%0 = \"stablehlo.constant\"() {value = dense<%s> : %s} : () -> %s", want,
+             type, type);
     check_pretty("", statement, type, line);
 }
 
@@ -236,18 +261,24 @@ static void check_fails(const char *text, const char *message) {
 TEST(messages) {
     check_fails("", "no function");
     check_fails("module {", "expected func.func");
-    check_fails("func.func @main() {\n  %0 = stablehlo.foo : tensor<f32>\n}", "line 2, column 8: op 'stablehlo.foo' is unknown");
+    check_fails("func.func @main() {\n  %0 = stablehlo.foo : tensor<f32>\n}",
+                "line 2, column 8: op 'stablehlo.foo' is unknown");
     check_fails("func.func @main() {\n  %0 = stablehlo.abs %x : tensor<f32>\n}", "%x is not defined");
     check_fails("func.func @main(%a: tensor<?xf32>) {\n  return\n}", "dynamic dimensions");
     check_fails("func.func @main(%a: tensor<2xq8>) {\n  return\n}", "element type 'q8'");
     check_fails("func.func @main(%a: tensor<2xf32>, %a: tensor<2xf32>) {\n  return\n}", "defined twice");
     check_fails("func.func @main(%a: tensor<99999999999x99999999999xf32>) {\n  return\n}", "too large");
-    check_fails("func.func @main(%a: tensor<2xf32>) -> tensor<3xf32> {\n  return %a : tensor<3xf32>\n}", "has type tensor<2xf32>");
-    check_fails("func.func @main(%a: tensor<2xf32>) -> tensor<3xf32> {\n  return %a : tensor<2xf32>\n}", "its type says");
-    check_fails("func.func @main(%a: tensor<2xf32>) {\n  %0 = stablehlo.reshape %a : (tensor<2xf32>) -> tensor<3xf32>\n  return\n}",
+    check_fails("func.func @main(%a: tensor<2xf32>) -> tensor<3xf32> {\n  return %a : tensor<3xf32>\n}",
+                "has type tensor<2xf32>");
+    check_fails("func.func @main(%a: tensor<2xf32>) -> tensor<3xf32> {\n  return %a : tensor<2xf32>\n}",
+                "its type says");
+    check_fails("func.func @main(%a: tensor<2xf32>) {\n  %0 = stablehlo.reshape %a : (tensor<2xf32>) -> "
+                "tensor<3xf32>\n  return\n}",
                 "stablehlo.reshape: tensor<2xf32> cannot become tensor<3xf32>");
-    check_fails("func.func @main() {\n  %0 = stablehlo.constant dense<[1, 2]> : tensor<3xi32>\n  return\n}", "expected ','");
-    check_fails("func.func @main() {\n  %0 = stablehlo.constant dense<\"0x00\"> : tensor<3xi32>\n  return\n}", "1 bytes");
+    check_fails("func.func @main() {\n  %0 = stablehlo.constant dense<[1, 2]> : tensor<3xi32>\n  return\n}",
+                "expected ','");
+    check_fails("func.func @main() {\n  %0 = stablehlo.constant dense<\"0x00\"> : tensor<3xi32>\n  return\n}",
+                "1 bytes");
     check_fails("func.func @main() { call @f() : () -> ()\n return }", "'f' does not exist");
     check_fails("func.func @f() { return }\nfunc.func @f() { return }", "defined twice");
 }
@@ -265,7 +296,8 @@ TEST(nesting_is_bounded) {
     check_fails(s.data, "nested deeper");
     s.length = 0;
     for (int i = 0; i < 5000; i++)
-        tt_str_printf(&s, "func.func %s @f%d() { call @f%d() : () -> ()\n call @f%d() : () -> ()\n return }\n",
+        tt_str_printf(&s,
+                      "func.func %s @f%d() { call @f%d() : () -> ()\n call @f%d() : () -> ()\n return }\n",
                       i ? "private" : "public", i, i + 1, i + 1);
     tt_str_puts(&s, "func.func private @f5000() { return }\n");
     tt_arena *a = tt_arena_create();
@@ -284,9 +316,36 @@ TEST(nesting_is_bounded) {
 /* ---- mutated text ---- */
 
 static void mutate(random_state *r, tt_str *s) {
-    static const char *const pieces[] = {"%0", "#1", "{", "}", "(", ")", "<", ">", "dense<", "tensor<", ": ", "->", "\"", "array<i64: ",
-                                         "stablehlo.while", "\"stablehlo.reduce\"", "-1", "99999999999999999999", "0x", "e5", ",",
-                                         "[[", "]]", "func.func", "^bb0(", "loc(", "#stablehlo.gather<", "1:2:3", "complex<", "\\"};
+    static const char *const pieces[] = {"%0",
+                                         "#1",
+                                         "{",
+                                         "}",
+                                         "(",
+                                         ")",
+                                         "<",
+                                         ">",
+                                         "dense<",
+                                         "tensor<",
+                                         ": ",
+                                         "->",
+                                         "\"",
+                                         "array<i64: ",
+                                         "stablehlo.while",
+                                         "\"stablehlo.reduce\"",
+                                         "-1",
+                                         "99999999999999999999",
+                                         "0x",
+                                         "e5",
+                                         ",",
+                                         "[[",
+                                         "]]",
+                                         "func.func",
+                                         "^bb0(",
+                                         "loc(",
+                                         "#stablehlo.gather<",
+                                         "1:2:3",
+                                         "complex<",
+                                         "\\"};
     int edits = 1 + (int)random_below(r, 4);
     for (int i = 0; i < edits && s->length > 2; i++) {
         size_t at = random_below(r, (uint32_t)s->length), n = random_below(r, 20);
@@ -372,27 +431,33 @@ static bool exercise(const char *text, size_t length) {
 
 static const char seeds_text[] =
     "module @m attributes {mhlo.num_partitions = 1 : i32} {\n"
-    "  func.func public @main(%arg0: tensor<2x3xf32> {tf.aliasing_output = 0 : i32}, %arg1: tensor<i32>) -> (tensor<2x3xf32>, "
+    "  func.func public @main(%arg0: tensor<2x3xf32> {tf.aliasing_output = 0 : i32}, %arg1: tensor<i32>) -> "
+    "(tensor<2x3xf32>, "
     "tensor<i32>) {\n"
     "    %c = stablehlo.constant dense<[[1.0, 2.0, 0x7FC00000], [4.0, -5.5e3, 6.0]]> : tensor<2x3xf32>\n"
     "    %0:2 = stablehlo.while(%i = %arg1, %x = %arg0) : tensor<i32>, tensor<2x3xf32>\n"
-    "     cond {\n      %k = stablehlo.constant dense<5> : tensor<i32>\n      %p = stablehlo.compare LT, %i, %k, SIGNED : "
+    "     cond {\n      %k = stablehlo.constant dense<5> : tensor<i32>\n      %p = stablehlo.compare LT, %i, "
+    "%k, SIGNED : "
     "(tensor<i32>, tensor<i32>) -> tensor<i1>\n      stablehlo.return %p : tensor<i1>\n    } do {\n"
     "      %y = stablehlo.add %x, %c : tensor<2x3xf32>\n      %j = stablehlo.add %i, %i : tensor<i32>\n"
     "      stablehlo.return %j, %y : tensor<i32>, tensor<2x3xf32>\n    }\n"
     "    %z = stablehlo.constant dense<0.0> : tensor<f32>\n"
-    "    %1 = stablehlo.reduce(%0#1 init: %z) applies stablehlo.add across dimensions = [0, 1] : (tensor<2x3xf32>, tensor<f32>) -> "
+    "    %1 = stablehlo.reduce(%0#1 init: %z) applies stablehlo.add across dimensions = [0, 1] : "
+    "(tensor<2x3xf32>, tensor<f32>) -> "
     "tensor<f32>\n"
     "    %2 = call @f(%0#1, %1) : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf32>\n"
-    "    %3 = stablehlo.composite \"tt.g\" %2, %1 {composite_attributes = {a = 1 : i64}, decomposition = @f} : (tensor<2x3xf32>, "
+    "    %3 = stablehlo.composite \"tt.g\" %2, %1 {composite_attributes = {a = 1 : i64}, decomposition = @f} "
+    ": (tensor<2x3xf32>, "
     "tensor<f32>) -> tensor<2x3xf32>\n"
-    "    %4 = stablehlo.dot_general %3, %c, batching_dims = [0] x [0], contracting_dims = [1] x [1], precision = [DEFAULT, DEFAULT] : "
+    "    %4 = stablehlo.dot_general %3, %c, batching_dims = [0] x [0], contracting_dims = [1] x [1], "
+    "precision = [DEFAULT, DEFAULT] : "
     "(tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2xf32>\n"
     "    %5 = stablehlo.slice %4 [0:2:1] : (tensor<2xf32>) -> tensor<2xf32>\n"
     "    return %3, %0#0 : tensor<2x3xf32>, tensor<i32>\n  }\n"
     "  func.func private @f(%arg0: tensor<2x3xf32>, %arg1: tensor<f32>) -> tensor<2x3xf32> {\n"
     "    %0 = stablehlo.broadcast_in_dim %arg1, dims = [] : (tensor<f32>) -> tensor<2x3xf32>\n"
-    "    %1 = stablehlo.multiply %arg0, %0 : tensor<2x3xf32> loc(\"here\")\n    return %1 : tensor<2x3xf32>\n  }\n}\n";
+    "    %1 = stablehlo.multiply %arg0, %0 : tensor<2x3xf32> loc(\"here\")\n    return %1 : "
+    "tensor<2x3xf32>\n  }\n}\n";
 
 TEST(mutations) {
     const char *count = getenv("TT_FUZZ"), *start = getenv("TT_SEED");
@@ -446,8 +511,10 @@ TEST(speed) {
     double t4 = now();
     hlo_dce(back);
     double t5 = now();
-    printf("%.0f nodes, %zu bytes of text; us a node: print %.2f, parse %.2f, verify %.2f, hash %.2f, dce %.2f\n", n, strlen(text),
-           (t1 - t0) / n * 1e6, (t2 - t1) / n * 1e6, (t3 - t2) / n * 1e6, (t4 - t3) / n * 1e6, (t5 - t4) / n * 1e6);
+    printf("%.0f nodes, %zu bytes of text; us a node: print %.2f, parse %.2f, verify %.2f, hash %.2f, dce "
+           "%.2f\n",
+           n, strlen(text), (t1 - t0) / n * 1e6, (t2 - t1) / n * 1e6, (t3 - t2) / n * 1e6,
+           (t4 - t3) / n * 1e6, (t5 - t4) / n * 1e6);
     free(text);
     tt_arena_destroy(a);
 }
