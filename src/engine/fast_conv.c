@@ -115,6 +115,9 @@ static bool pointwise(const conv *c) {
             return false;
     if (!contiguous(c->dim, false) || !contiguous(c->dim, true) || (c->w_channel != 1 && c->w_out != 1))
         return false;
+    const char *w = c->w;
+    for (int i = 0; i < CONV_DIMS; i++)
+        w += c->dim[i].weight[0] * c->dim[i].w * c->bytes;
     const int64_t px = c->dim[2].x, py = c->dim[2].y, p = c->positions;
     const bool outs_inner = c->w_out == 1 && c->w_channel != 1; /* w stored [channel, out] */
     eng_gemm_args args = {.dtype = c->dtype, .c_dtype = c->dtype, .k = c->channels, .c = c->y};
@@ -124,7 +127,7 @@ static bool pointwise(const conv *c) {
         args.n = c->outs;
         args.a = c->x;
         args.lda = px;
-        args.b = c->w;
+        args.b = w;
         args.ldb = outs_inner ? c->w_channel : c->w_out;
         args.b_transposed = !outs_inner;
         args.ldc = py;
@@ -135,7 +138,7 @@ static bool pointwise(const conv *c) {
     args.batch = c->batch * c->groups;
     args.m = c->outs;
     args.n = p;
-    args.a = c->w;
+    args.a = w;
     args.lda = outs_inner ? c->w_channel : c->w_out;
     args.a_transposed = outs_inner;
     args.b = c->x;
@@ -165,12 +168,16 @@ static char *weight_panel(const product *p, int64_t g, int64_t i) {
     return p->panels + (g * p->c->outs + i) * p->words * p->c->f->word_bytes;
 }
 
+static int64_t weights_bytes(const conv *c) {
+    return c->groups * c->outs * eng_words(c->f, c->k) * c->f->word_bytes + 256;
+}
+
 static void weights_task(void *context, int64_t task, int worker) {
     (void)worker;
     const product *p = context;
     const conv *c = p->c;
     const int64_t g = task / p->row_panels, i = task % p->row_panels * p->mr, m = eng_min(c->outs - i, p->mr);
-    const bool in_place = !c->tap_major && c->weights_follow && (c->channels == 1 || c->w_channel == c->taps);
+    const bool in_place = !c->tap_major && c->weights_step == 1 && (c->channels == 1 || c->w_channel == c->taps);
     for (int64_t k = 0; k < c->k; k += p->steps) {
         const int64_t kc = eng_min(c->k - k, p->steps);
         char *panel = weight_panel(p, g, i) + k / c->f->per_word * m * c->f->word_bytes;
@@ -185,14 +192,44 @@ static void weights_task(void *context, int64_t task, int worker) {
     }
 }
 
+/* Weights stored with the summed channel outermost (input gradients): reads them in their order. */
+static void channel_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const product *p = context;
+    const conv *c = p->c;
+    const int64_t g = task / c->channels, channel = task % c->channels, bytes = c->f->word_bytes;
+    const char *w = c->w + (g * c->w_group + channel * c->w_channel + c->tap_weight[0]) * c->bytes;
+    for (int64_t i = 0; i < c->outs; i += p->mr) {
+        const int64_t m = eng_min(c->outs - i, p->mr);
+        c->f->pack_cols(weight_panel(p, g, i) + channel * c->taps * m * bytes, m, (int)m, w + i * c->w_out * c->bytes,
+                        c->w_out, m, c->taps);
+    }
+}
+
+static void pack_weights(product *p) {
+    const conv *c = p->c;
+    const bool by_channel = c->f->per_word == 1 && !c->tap_major && c->weights_step == 1 && c->w_channel > c->w_out;
+    if (by_channel)
+        eng_parallel(c->groups * c->channels, channel_task, p);
+    else
+        eng_parallel(c->groups * p->row_panels, weights_task, p);
+}
+
 /* Offset in y of a column, without group and row. */
 static int64_t y_at(const conv *c, int64_t column) {
-    const conv_dim *d = c->dim;
-    int64_t at = column % d[2].out * d[2].y;
-    column /= d[2].out;
-    at += column % d[1].out * d[1].y;
-    column /= d[1].out;
-    return at + column % d[0].out * d[0].y + column / d[0].out * c->y_batch;
+    int64_t n, pos[CONV_DIMS];
+    conv_locate(c, column, &n, pos);
+    return n * c->y_batch + pos[0] * c->dim[0].y + pos[1] * c->dim[1].y + pos[2] * c->dim[2].y;
+}
+
+/* Columns from `column` on whose places in y are evenly apart, by how much, at most n. */
+static int64_t y_run(const conv *c, int64_t column, int64_t n, int64_t *out_step) {
+    if (c->images_inner) {
+        *out_step = c->y_batch;
+        return eng_min(n, c->batch - column % c->batch);
+    }
+    *out_step = c->dim[2].y;
+    return eng_min(n, c->y_linear ? c->positions - column % c->positions : c->dim[2].out - column % c->dim[2].out);
 }
 
 /* Rounds a tile of sums (rows i.., columns column..) to where it belongs in y. */
@@ -201,7 +238,7 @@ static void put_tile(const conv *c, int64_t g, int64_t i, int64_t m, int64_t col
     char *y = c->y + (g * c->y_group + i * c->y_out) * c->bytes;
     const bool wide = c->f->sum == TT_F64;
     const int64_t sum_bytes = wide ? 8 : 4;
-    if (c->y_out == 1 && c->dim[2].y != 1 && !wide) { /* channels last: a column is contiguous */
+    if (c->y_out == 1 && c->positions * c->batch > 1 && !wide) { /* channels last: a column is contiguous */
         for (int64_t j = 0; j < n; j++) {
             float one[ENG_MAX_MR];
             for (int64_t r = 0; r < m; r++)
@@ -211,20 +248,19 @@ static void put_tile(const conv *c, int64_t g, int64_t i, int64_t m, int64_t col
         return;
     }
     for (int64_t j = 0; j < n;) {
-        const int64_t in_row = c->dim[2].out - (column + j) % c->dim[2].out;
-        const int64_t in_image = c->positions - (column + j) % c->positions;
-        const int64_t count = eng_min(n - j, c->y_linear ? in_image : in_row);
+        int64_t step;
+        const int64_t count = y_run(c, column + j, n - j, &step);
         char *to = y + y_at(c, column + j) * c->bytes;
         for (int64_t r = 0; r < m; r++, to += c->y_out * c->bytes) {
             const char *from = (const char *)sums + (r * ld + j) * sum_bytes;
             uint64_t rounded[ENG_MAX_NR];
-            char *into = c->dim[2].y == 1 ? to : (char *)rounded;
+            char *into = step == 1 ? to : (char *)rounded;
             if (wide)
                 memcpy(into, from, (size_t)(count * 8));
             else
                 c->kernels->narrow(c->dtype, into, (const float *)(const void *)from, count);
-            for (int64_t q = 0; q < count && c->dim[2].y != 1; q++)
-                memcpy(to + q * c->dim[2].y * c->bytes, into + q * c->bytes, (size_t)c->bytes);
+            if (step != 1)
+                conv_copy(to, step, into, 1, count, c->bytes);
         }
         j += count;
     }
@@ -240,7 +276,7 @@ static void product_task(void *context, int64_t task, int worker) {
     const int64_t i0 = row_block * p->block_rows, rows = eng_min(c->outs - i0, p->block_rows);
     const int64_t j0 = column_block * p->block_columns, columns = eng_min(c->columns - j0, p->block_columns);
     const int64_t panel = eng_words(f, p->steps) * f->nr * f->word_bytes, ld_kept = eng_round_up(columns, f->nr);
-    const bool several = p->steps < c->k, sums_fit = c->dtype == f->sum && c->y_linear;
+    const bool several = p->steps < c->k, sums_fit = c->dtype == f->sum && c->y_linear && !c->images_inner;
     const int sum_bytes = f->sum == TT_F64 ? 8 : 4;
     char *pb = eng_scratch_need(ENG_SLOT_B, (size_t)(eng_blocks(columns, f->nr) * panel));
     char *kept = several ? eng_scratch_need(ENG_SLOT_C, (size_t)(rows * ld_kept * sum_bytes)) : NULL;
@@ -267,14 +303,56 @@ static void product_task(void *context, int64_t task, int worker) {
     }
 }
 
-static tt_status implicit_product(const conv *c) {
+/* Where taps are the long dimension (weight gradients), panels are cheap if images are the innermost dimension of
+ * x: copies x to [group, channel, spatial, image] at the start of the shared scratch. */
+typedef struct turn { const conv *c; char *to; int64_t plane; } turn;
+
+static void turn_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const turn *t = context;
+    const conv *c = t->c;
+    const conv_dim *d = c->dim;
+    const int64_t g = task / c->channels, k = task % c->channels;
+    const char *x = c->x + (g * c->x_group + k * c->x_channel) * c->bytes;
+    char *to = t->to + task * t->plane * c->batch * c->bytes;
+    for (int64_t z = 0; z < d[0].in; z++)
+        for (int64_t y = 0; y < d[1].in; y++, to += d[2].in * c->batch * c->bytes)
+            c->kernels->transpose((int)c->bytes, to, c->batch, x + (z * d[0].x + y * d[1].x) * c->bytes, c->x_batch,
+                                  c->batch, d[2].in);
+}
+
+static tt_status turn_images_in(conv *c, int64_t *out_bytes) {
+    conv_dim *d = c->dim;
+    if (d[2].x != 1) {
+        c->images_inner = false;
+        return TT_OK;
+    }
+    turn t = {.c = c, .plane = d[0].in * d[1].in * d[2].in};
+    const int64_t bytes = eng_round_up(c->groups * c->channels * t.plane * c->batch * c->bytes, 64);
+    *out_bytes = bytes;
+    t.to = eng_scratch(ENG_SLOT_SHARED, (size_t)(bytes + weights_bytes(c)));
+    TT_CHECK(t.to, RESOURCE_EXHAUSTED, "convolution: no memory for %lld bytes of scratch", (long long)bytes);
+    eng_parallel(c->groups * c->channels, turn_task, &t);
+    c->x = t.to;
+    c->x_batch = 1;
+    d[2].x = c->batch;
+    d[1].x = d[2].in * d[2].x;
+    d[0].x = d[1].in * d[1].x;
+    c->x_channel = d[0].in * d[0].x;
+    c->x_group = c->channels * c->x_channel;
+    return TT_OK;
+}
+
+/* `copied`: bytes at the start of the shared scratch that hold x. */
+static tt_status implicit_product(const conv *c, int64_t copied) {
     const eng_flavor *f = c->f;
     product p = {.c = c, .words = eng_words(f, c->k), .steps = eng_k_block(f, c->k), .mr = eng_even_rows(f, c->outs)};
     p.row_panels = eng_blocks(c->outs, p.mr);
-    const int64_t bytes = c->groups * c->outs * p.words * f->word_bytes;
-    p.panels = eng_scratch(ENG_SLOT_SHARED, (size_t)bytes + 256);
+    const int64_t bytes = copied + weights_bytes(c);
+    p.panels = eng_scratch(ENG_SLOT_SHARED, (size_t)bytes);
     TT_CHECK(p.panels, RESOURCE_EXHAUSTED, "convolution: no memory for %lld bytes of scratch", (long long)bytes);
-    eng_parallel(c->groups * p.row_panels, weights_task, &p);
+    p.panels += copied;
+    pack_weights(&p);
     p.block_rows = eng_min(c->outs, MOST_ROWS / p.mr * p.mr);
     p.block_columns = MOST_PANELS * f->nr;
     const int64_t enough = 2 * (int64_t)eng_pool_size();
@@ -294,6 +372,37 @@ static tt_status implicit_product(const conv *c) {
     return TT_OK;
 }
 
+/* Turns the list of taps round where the kernel is reversed, so that weights are read in order. Only panels filled by
+ * columns do not mind positions that descend. */
+static void order_by_weight(tt_arena *arena, conv_dim *d) {
+    if (d->n_taps < 2 || d->weight[1] > d->weight[0])
+        return;
+    int64_t *at = TT_NEW_N(arena, int64_t, d->n_taps), *weight = TT_NEW_N(arena, int64_t, d->n_taps);
+    for (int64_t t = 0; t < d->n_taps; t++) {
+        at[t] = d->at[d->n_taps - 1 - t];
+        weight[t] = d->weight[d->n_taps - 1 - t];
+    }
+    d->at = at;
+    d->weight = weight;
+    d->tap_step = -d->tap_step;
+}
+
+static void set_tap_weights(conv *c) {
+    const conv_dim *d = c->dim;
+    int64_t *tap_weight = TT_NEW_N(c->arena, int64_t, c->taps);
+    c->tap_weight = tap_weight;
+    for (int64_t t = 0; t < c->taps; t++) {
+        int64_t tap[CONV_DIMS];
+        conv_tap(c, t, tap);
+        for (int i = 0; i < CONV_DIMS; i++)
+            tap_weight[t] += d[i].weight[tap[i]] * d[i].w;
+    }
+    c->weights_step = c->taps > 1 ? tap_weight[1] - tap_weight[0] : 1;
+    for (int64_t t = 1; t < c->taps && c->weights_step; t++)
+        if (tap_weight[t] - tap_weight[t - 1] != c->weights_step)
+            c->weights_step = 0;
+}
+
 static tt_status run_phase(conv *c) {
     const conv_dim *d = c->dim;
     c->taps = d[0].n_taps * d[1].n_taps * d[2].n_taps;
@@ -304,23 +413,23 @@ static tt_status run_phase(conv *c) {
         return TT_OK; /* y is zero already, or empty */
     if (pointwise(c))
         return TT_OK;
-    int64_t *tap_weight = TT_NEW_N(c->arena, int64_t, c->taps);
-    c->tap_weight = tap_weight;
-    c->weights_follow = true;
-    for (int64_t t = 0; t < c->taps; t++) {
-        int64_t tap[CONV_DIMS];
-        conv_tap(c, t, tap);
-        for (int i = 0; i < CONV_DIMS; i++)
-            tap_weight[t] += d[i].weight[tap[i]] * d[i].w;
-        c->weights_follow = c->weights_follow && tap_weight[t] == tap_weight[0] + t;
-    }
-    c->y_linear = d[2].y == 1 && contiguous(d, true);
-    if (conv_direct(c))
-        return TT_OK;
     const bool channels_inner = c->x_channel == 1 && c->channels >= 8, long_taps = d[2].n_taps > d[2].out;
     c->by_columns = !channels_inner && !long_taps;
     c->tap_major = channels_inner;
-    return implicit_product(c);
+    c->images_inner = !channels_inner && long_taps && c->batch >= 16 && (c->positions > 1 || c->x_batch == 1);
+    set_tap_weights(c);
+    c->y_linear = d[2].y == 1 && contiguous(d, true);
+    if (conv_direct(c))
+        return TT_OK;
+    if (c->by_columns) {
+        for (int i = 0; i < CONV_DIMS; i++)
+            order_by_weight(c->arena, &c->dim[i]);
+        set_tap_weights(c);
+    }
+    int64_t copied = 0;
+    if (c->images_inner && c->x_batch != 1)
+        TT_TRY(turn_images_in(c, &copied));
+    return implicit_product(c, copied);
 }
 
 tt_status eng_fast_convolution(eng_run *run, const hlo_graph *g, const hlo_node *node, const eng_tensor *in,

@@ -35,8 +35,9 @@ typedef struct conv {
     int64_t taps, positions, columns, k;
     bool tap_major;             /* k = tap * channels + c, else c * taps + tap */
     bool by_columns;            /* panels are filled along columns (then not tap_major), else along k */
+    bool images_inner;          /* column = position * batch + n and x_batch == 1, else n * positions + position */
     const int64_t *tap_weight;  /* per tap: offset in w */
-    bool weights_follow;        /* tap_weight[t] == tap_weight[0] + t */
+    int64_t weights_step;       /* tap_weight[t] == tap_weight[0] + t * weights_step; 0: no such */
     bool y_linear;              /* positions are contiguous in y */
 } conv;
 
@@ -44,8 +45,18 @@ typedef struct conv {
 void conv_pack_columns(const conv *, int64_t g, int64_t column, int64_t n, int64_t k0, int64_t kc, void *panel);
 /* Copies w[rows, k0 .. k0 + kc) of group g, rows i .. i + m, into dst[m][kc]. */
 void conv_gather_weights(const conv *, int64_t g, int64_t i, int64_t m, int64_t k0, int64_t kc, char *dst);
+/* to[i * to_step] = from[i * step], in elements of 2, 4 or 8 bytes. */
+void conv_copy(char *to, int64_t to_step, const char *from, int64_t step, int64_t n, int64_t bytes);
 /* Direct forms for groups of one channel and for short sums of long rows; false: not one of theirs. */
 bool conv_direct(const conv *);
+static inline void conv_locate(const conv *c, int64_t column, int64_t *out_n, int64_t out_pos[CONV_DIMS]) {
+    int64_t at = c->images_inner ? column / c->batch : column % c->positions;
+    *out_n = c->images_inner ? column % c->batch : column / c->positions;
+    out_pos[2] = at % c->dim[2].out;
+    at /= c->dim[2].out;
+    out_pos[1] = at % c->dim[1].out;
+    out_pos[0] = at / c->dim[1].out;
+}
 /* Position of tap t in each dimension. */
 static inline void conv_tap(const conv *c, int64_t t, int64_t out_tap[CONV_DIMS]) {
     out_tap[2] = t % c->dim[2].n_taps;

@@ -39,31 +39,42 @@ static void depthwise_task(void *context, int64_t task, int worker) {
     const int64_t n = task / c->groups, g = task % c->groups, plane = d->extent[1] * d->extent[2];
     char *image = eng_scratch_need(ENG_SLOT_A, (size_t)(d->extent[0] * plane * c->bytes + 64));
     pad_channel(d, c->x + (n * c->x_batch + g * c->x_group) * c->bytes, image);
+    /* y with gaps is written through rows without */
+    char *rows = dim[2].y == 1 ? NULL : eng_scratch_need(ENG_SLOT_B, (size_t)(dim[1].out * dim[2].out * c->bytes));
     for (int64_t o = 0; o < c->outs; o++) {
         float w[MOST_TAPS];
         for (int64_t t = 0; t < c->taps; t++)
             c->kernels->widen(c->dtype, &w[t],
                               c->w + (g * c->w_group + o * c->w_out + c->tap_weight[t]) * c->bytes, 1);
-        for (int64_t z = 0; z < dim[0].out; z++)
+        for (int64_t z = 0; z < dim[0].out; z++) {
+            char *y = c->y + (n * c->y_batch + g * c->y_group + o * c->y_out + z * dim[0].y) * c->bytes;
             c->kernels->taps_rows(c->dtype, (int)c->taps, w, d->at, image + z * dim[0].step * plane * c->bytes,
-                                  dim[1].step * d->extent[2], dim[2].step, dim[1].out, dim[2].out,
-                                  c->y + (n * c->y_batch + g * c->y_group + o * c->y_out + z * dim[0].y) * c->bytes,
-                                  dim[1].y);
+                                  dim[1].step * d->extent[2], dim[2].step, dim[1].out, dim[2].out, rows ? rows : y,
+                                  rows ? dim[2].out : dim[1].y);
+            for (int64_t q = 0; q < dim[1].out && rows; q++)
+                conv_copy(y + q * dim[1].y * c->bytes, dim[2].y, rows + q * dim[2].out * c->bytes, 1, dim[2].out,
+                          c->bytes);
+        }
     }
+}
+
+/* What taps reach of x; false: too much to copy. */
+static bool set_extent(depthwise *d) {
+    int64_t elements = 1;
+    for (int i = 0; i < CONV_DIMS; i++) {
+        const conv_dim *dim = &d->c->dim[i];
+        d->low[i] = dim->at[0];
+        d->extent[i] = dim->at[dim->n_taps - 1] - dim->at[0] + (dim->out - 1) * dim->step + 1;
+        if (d->extent[i] > (int64_t)1 << 20)
+            return false;
+        elements *= d->extent[i];
+    }
+    return elements <= (int64_t)1 << 22;
 }
 
 static bool run_depthwise(const conv *c) {
     depthwise d = {.c = c};
-    int64_t elements = 1;
-    for (int i = 0; i < CONV_DIMS; i++) {
-        const conv_dim *dim = &c->dim[i];
-        d.low[i] = dim->at[0];
-        d.extent[i] = dim->at[dim->n_taps - 1] - dim->at[0] + (dim->out - 1) * dim->step + 1;
-        if (d.extent[i] > (int64_t)1 << 20)
-            return false;
-        elements *= d.extent[i];
-    }
-    if (elements > (int64_t)1 << 22)
+    if (!set_extent(&d))
         return false;
     for (int64_t t = 0; t < c->taps; t++) {
         int64_t tap[CONV_DIMS];
@@ -75,52 +86,63 @@ static bool run_depthwise(const conv *c) {
     return true;
 }
 
-/* ---- long rows: y[o, column] = sum of dot products of rows of w and x ---- */
+/* ---- weight gradients of depthwise convolutions: y[o, position] = sum over channels and taps, the taps long rows ---- */
 static void rows_task(void *context, int64_t task, int worker) {
     (void)worker;
-    const conv *c = context;
-    const conv_dim *d = c->dim;
-    int64_t column = task % c->columns, pos[CONV_DIMS];
-    const int64_t g = task / c->columns, n = column / c->positions;
-    column %= c->positions;
-    pos[2] = column % d[2].out;
-    pos[1] = column / d[2].out % d[1].out;
-    pos[0] = column / d[2].out / d[1].out;
-    int64_t first, end;
-    const int64_t at = pos[2] * d[2].step + d[2].at[0];
-    conv_valid(at, d[2].tap_step, d[2].in, d[2].n_taps, &first, &end);
-    for (int64_t o = 0; o < c->outs; o++) {
-        double sum = 0;
-        for (int64_t k = 0; k < c->channels && end > first; k++)
-            for (int64_t tz = 0; tz < d[0].n_taps; tz++)
-                for (int64_t ty = 0; ty < d[1].n_taps; ty++) {
-                    const int64_t z = pos[0] * d[0].step + d[0].at[tz], y = pos[1] * d[1].step + d[1].at[ty];
-                    if (z < 0 || z >= d[0].in || y < 0 || y >= d[1].in)
-                        continue;
-                    const int64_t w = g * c->w_group + o * c->w_out + k * c->w_channel + d[0].weight[tz] * d[0].w +
-                                      d[1].weight[ty] * d[1].w + d[2].weight[first];
-                    const int64_t x = g * c->x_group + n * c->x_batch + k * c->x_channel + z * d[0].x + y * d[1].x +
-                                      at + first * d[2].tap_step;
-                    sum += (double)c->kernels->dot_row(c->dtype, c->w + w * c->bytes, c->x + x * c->bytes,
-                                                       d[2].tap_step, end - first);
-                }
-        const float rounded = (float)sum;
-        const int64_t y = g * c->y_group + n * c->y_batch + o * c->y_out + pos[0] * d[0].y + pos[1] * d[1].y +
-                          pos[2] * d[2].y;
-        c->kernels->narrow(c->dtype, c->y + y * c->bytes, &rounded, 1);
+    const depthwise *d = context;
+    const conv *c = d->c;
+    const conv_dim *dim = c->dim;
+    const int64_t g = task / c->batch, n = task % c->batch, plane = d->extent[1] * d->extent[2];
+    double sums[MOST_OUTS][MOST_TAPS] = {{0}};
+    char *image = eng_scratch_need(ENG_SLOT_A, (size_t)(d->extent[0] * plane * c->bytes + 64));
+    for (int64_t k = 0; k < c->channels; k++) {
+        pad_channel(d, c->x + (g * c->x_group + n * c->x_batch + k * c->x_channel) * c->bytes, image);
+        for (int64_t o = 0; o < c->outs; o++)
+            for (int64_t tz = 0; tz < dim[0].n_taps; tz++)
+                c->kernels->taps_dots(c->dtype, (int)c->positions, d->at, image + tz * dim[0].tap_step * plane * c->bytes,
+                                      dim[1].tap_step * d->extent[2], dim[2].tap_step,
+                                      c->w + (g * c->w_group + o * c->w_out + k * c->w_channel +
+                                              dim[0].weight[tz] * dim[0].w) * c->bytes,
+                                      dim[1].w, dim[1].n_taps, dim[2].n_taps, sums[o]);
     }
+    for (int64_t o = 0; o < c->outs; o++)
+        for (int64_t p = 0; p < c->positions; p++) {
+            const float sum = (float)sums[o][p];
+            const int64_t y = g * c->y_group + n * c->y_batch + o * c->y_out + p % dim[2].out * dim[2].y +
+                              p / dim[2].out % dim[1].out * dim[1].y + p / dim[2].out / dim[1].out * dim[0].y;
+            c->kernels->narrow(c->dtype, c->y + y * c->bytes, &sum, 1);
+        }
+}
+
+static bool in_order(const conv_dim *d) {
+    for (int64_t t = 0; t < d->n_taps; t++)
+        if (d->weight[t] != t)
+            return false;
+    return true;
+}
+
+static bool run_rows(const conv *c) {
+    depthwise d = {.c = c};
+    if (!set_extent(&d))
+        return false;
+    for (int64_t p = 0; p < c->positions; p++) {
+        const int64_t pos[CONV_DIMS] = {p / c->dim[2].out / c->dim[1].out, p / c->dim[2].out % c->dim[1].out,
+                                        p % c->dim[2].out};
+        for (int i = 0; i < CONV_DIMS; i++)
+            d.at[p] = d.at[p] * d.extent[i] + pos[i] * c->dim[i].step;
+    }
+    eng_parallel(c->groups * c->batch, rows_task, &d);
+    return true;
 }
 
 bool conv_direct(const conv *c) {
     const conv_dim *inner = &c->dim[2];
     if (c->dtype == TT_F64 || c->outs > MOST_OUTS || inner->x != 1)
         return false;
-    if (c->channels == 1 && c->taps <= MOST_TAPS && inner->y == 1 && inner->out >= 4)
+    if (c->channels == 1 && c->taps <= MOST_TAPS && inner->out >= 4)
         return run_depthwise(c);
-    const bool forward = inner->n_taps > 1 && inner->weight[1] == inner->weight[0] + 1;
-    if (c->groups > 1 && inner->w == 1 && forward && inner->n_taps >= 6) {
-        eng_parallel(c->groups * c->columns, rows_task, (void *)(uintptr_t)c);
-        return true;
-    }
+    if (c->groups > 1 && c->positions <= MOST_TAPS && inner->w == 1 && inner->n_taps >= 4 && in_order(&c->dim[1]) &&
+        in_order(inner))
+        return run_rows(c);
     return false;
 }

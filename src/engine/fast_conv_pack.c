@@ -2,26 +2,16 @@
 #include "engine/fast_conv.h"
 #include <string.h>
 
-/* Column -> image and position. */
-static void locate(const conv *c, int64_t column, int64_t *out_n, int64_t pos[CONV_DIMS]) {
-    pos[2] = column % c->dim[2].out;
-    column /= c->dim[2].out;
-    pos[1] = column % c->dim[1].out;
-    column /= c->dim[1].out;
-    pos[0] = column % c->dim[0].out;
-    *out_n = column / c->dim[0].out;
-}
-
-/* A run of columns along the innermost dimension of one image. */
+/* A run of columns along the innermost dimension of one image, or along the images at one position. */
 typedef struct run { int64_t first, count, n, pos[CONV_DIMS]; } run;
 
 static int cut_runs(const conv *c, int64_t column, int64_t n, run *out_runs) {
     int n_runs = 0;
     for (int64_t done = 0; done < n;) {
         run *r = &out_runs[n_runs++];
-        locate(c, column + done, &r->n, r->pos);
+        conv_locate(c, column + done, &r->n, r->pos);
         r->first = done;
-        r->count = eng_min(n - done, c->dim[2].out - r->pos[2]);
+        r->count = eng_min(n - done, c->images_inner ? c->batch - r->n : c->dim[2].out - r->pos[2]);
         done += r->count;
     }
     return n_runs;
@@ -65,18 +55,18 @@ static void fill_by_columns(const conv *c, const char *x, const run *runs, int n
     }
 }
 
-static void copy_strided(char *to, const char *from, int64_t n, int64_t step, int64_t bytes) {
-    if (step == 1) {
+void conv_copy(char *to, int64_t to_step, const char *from, int64_t step, int64_t n, int64_t bytes) {
+    if (step == 1 && to_step == 1) {
         memcpy(to, from, (size_t)(n * bytes));
     } else if (bytes == 4) {
         for (int64_t i = 0; i < n; i++)
-            memcpy(to + i * 4, from + i * step * 4, 4);
+            memcpy(to + i * to_step * 4, from + i * step * 4, 4);
     } else if (bytes == 2) {
         for (int64_t i = 0; i < n; i++)
-            memcpy(to + i * 2, from + i * step * 2, 2);
+            memcpy(to + i * to_step * 2, from + i * step * 2, 2);
     } else {
         for (int64_t i = 0; i < n; i++)
-            memcpy(to + i * 8, from + i * step * 8, 8);
+            memcpy(to + i * to_step * 8, from + i * step * 8, 8);
     }
 }
 
@@ -94,7 +84,7 @@ static void fill_channels(const conv *c, const char *x, const int64_t pos[CONV_D
             at += p * d[i].x;
         }
         if (inside)
-            copy_strided(to, x + (at + channel * c->x_channel) * c->bytes, count, c->x_channel, c->bytes);
+            conv_copy(to, 1, x + (at + channel * c->x_channel) * c->bytes, c->x_channel, count, c->bytes);
         else
             memset(to, 0, (size_t)(count * c->bytes));
         to += count * c->bytes;
@@ -116,12 +106,49 @@ static void fill_taps(const conv *c, const char *x, const int64_t pos[CONV_DIMS]
             first = end = count;
         memset(to, 0, (size_t)(first * c->bytes));
         if (end > first)
-            copy_strided(to + first * c->bytes,
-                         x + (channel * c->x_channel + z * d[0].x + y * d[1].x +
-                              (at + first * d[2].tap_step) * d[2].x) * c->bytes,
-                         end - first, d[2].tap_step * d[2].x, c->bytes);
+            conv_copy(to + first * c->bytes, 1,
+                      x + (channel * c->x_channel + z * d[0].x + y * d[1].x +
+                           (at + first * d[2].tap_step) * d[2].x) * c->bytes,
+                      d[2].tap_step * d[2].x, end - first, c->bytes);
         memset(to + end * c->bytes, 0, (size_t)((count - end) * c->bytes));
         to += count * c->bytes;
+        k += count;
+    }
+}
+
+/* Images innermost: k = (channel, tap), a row of the panel for each tap, columns contiguous in x. */
+static void fill_by_images(const conv *c, const char *x, const run *runs, int n_runs, int64_t k0, int64_t kc,
+                           char *rows) {
+    const conv_dim *d = c->dim;
+    const int64_t row = c->f->nr * c->bytes;
+    for (int64_t k = k0; k < k0 + kc;) {
+        int64_t tap[CONV_DIMS], first, end;
+        conv_tap(c, k % c->taps, tap);
+        const int64_t channel = k / c->taps, count = eng_min(d[2].n_taps - tap[2], k0 + kc - k);
+        if (n_runs > 1 || c->f->nr > runs[0].count)
+            memset(rows, 0, (size_t)(count * row));
+        for (int u = 0; u < n_runs; u++) {
+            const run *r = &runs[u];
+            const int64_t z = r->pos[0] * d[0].step + d[0].at[tap[0]], y = r->pos[1] * d[1].step + d[1].at[tap[1]];
+            const int64_t at = r->pos[2] * d[2].step + d[2].at[tap[2]];
+            conv_valid(at, d[2].tap_step, d[2].in, count, &first, &end);
+            if (z < 0 || z >= d[0].in || y < 0 || y >= d[1].in)
+                first = end = count;
+            const char *from = x + (channel * c->x_channel + z * d[0].x + y * d[1].x + at * d[2].x + r->n) * c->bytes;
+            char *to = rows + r->first * c->bytes;
+            const int64_t width = r->count * c->bytes, step = d[2].tap_step * d[2].x * c->bytes;
+            for (int64_t t = 0; t < first; t++)
+                memset(to + t * row, 0, (size_t)width);
+            if (width == 128)
+                for (int64_t t = first; t < end; t++)
+                    memcpy(to + t * row, from + t * step, 128);
+            else
+                for (int64_t t = first; t < end; t++)
+                    memcpy(to + t * row, from + t * step, (size_t)width);
+            for (int64_t t = end; t < count; t++)
+                memset(to + t * row, 0, (size_t)width);
+        }
+        rows += count * row;
         k += count;
     }
 }
@@ -129,22 +156,22 @@ static void fill_taps(const conv *c, const char *x, const int64_t pos[CONV_DIMS]
 void conv_pack_columns(const conv *c, int64_t g, int64_t column, int64_t n, int64_t k0, int64_t kc, void *panel) {
     const char *x = c->x + g * c->x_group * c->bytes;
     const eng_flavor *f = c->f;
-    if (c->by_columns) {
+    const bool as_is = f->per_word == 1 && f->word_bytes == f->element_bytes, rows_first = c->by_columns || c->images_inner;
+    char *rows = rows_first && as_is ? panel : eng_scratch_need(ENG_SLOT_A, (size_t)(kc * f->nr * c->bytes));
+    if (rows_first) {
         run runs[ENG_MAX_NR];
         const int n_runs = cut_runs(c, column, n, runs);
-        if (f->per_word == 1 && f->word_bytes == f->element_bytes) {
-            fill_by_columns(c, x, runs, n_runs, k0, kc, panel);
-            return;
-        }
-        char *rows = eng_scratch_need(ENG_SLOT_A, (size_t)(kc * f->nr * c->bytes));
-        fill_by_columns(c, x, runs, n_runs, k0, kc, rows);
-        f->pack_rows(panel, f->nr, f->nr, rows, f->nr, f->nr, kc);
+        if (c->images_inner)
+            fill_by_images(c, x, runs, n_runs, k0, kc, rows);
+        else
+            fill_by_columns(c, x, runs, n_runs, k0, kc, rows);
+        if (!as_is)
+            f->pack_rows(panel, f->nr, f->nr, rows, f->nr, f->nr, kc);
         return;
     }
-    char *rows = eng_scratch_need(ENG_SLOT_A, (size_t)(kc * f->nr * c->bytes));
     for (int64_t j = 0; j < n; j++) {
         int64_t image, pos[CONV_DIMS];
-        locate(c, column + j, &image, pos);
+        conv_locate(c, column + j, &image, pos);
         const char *from = x + image * c->x_batch * c->bytes;
         if (c->tap_major)
             fill_channels(c, from, pos, k0, kc, rows + j * kc * c->bytes);
@@ -154,28 +181,25 @@ void conv_pack_columns(const conv *c, int64_t g, int64_t column, int64_t n, int6
     f->pack_cols(panel, f->nr, f->nr, rows, kc, n, kc);
 }
 
+/* Neighbouring rows lie together in w more often than neighbouring channels do: rows are the inner loop. */
 void conv_gather_weights(const conv *c, int64_t g, int64_t i, int64_t m, int64_t k0, int64_t kc, char *dst) {
-    for (int64_t r = 0; r < m; r++) {
-        const char *w = c->w + (g * c->w_group + (i + r) * c->w_out) * c->bytes;
-        for (int64_t k = k0; k < k0 + kc;) {
-            if (c->tap_major) {
-                const int64_t t = k / c->channels, channel = k % c->channels;
-                const int64_t count = eng_min(c->channels - channel, k0 + kc - k);
-                copy_strided(dst, w + (c->tap_weight[t] + channel * c->w_channel) * c->bytes, count, c->w_channel,
-                             c->bytes);
-                dst += count * c->bytes;
-                k += count;
-                continue;
-            }
-            const int64_t channel = k / c->taps, t = k % c->taps, count = eng_min(c->taps - t, k0 + kc - k);
-            const char *from = w + channel * c->w_channel * c->bytes;
-            if (c->weights_follow)
-                memcpy(dst, from + c->tap_weight[t] * c->bytes, (size_t)(count * c->bytes));
+    const char *w = c->w + (g * c->w_group + i * c->w_out) * c->bytes;
+    for (int64_t k = k0; k < k0 + kc;) {
+        const int64_t t = c->tap_major ? k / c->channels : k % c->taps;
+        const int64_t channel = c->tap_major ? k % c->channels : k / c->taps;
+        const int64_t count = eng_min(c->tap_major ? c->channels - channel : c->taps - t, k0 + kc - k);
+        for (int64_t r = 0; r < m; r++) {
+            char *to = dst + (r * kc + k - k0) * c->bytes;
+            const char *from = w + (r * c->w_out + channel * c->w_channel + c->tap_weight[t]) * c->bytes;
+            if (c->tap_major)
+                conv_copy(to, 1, from, c->w_channel, count, c->bytes);
+            else if (c->weights_step)
+                conv_copy(to, 1, from, c->weights_step, count, c->bytes);
             else
                 for (int64_t j = 0; j < count; j++)
-                    memcpy(dst + j * c->bytes, from + c->tap_weight[t + j] * c->bytes, (size_t)c->bytes);
-            dst += count * c->bytes;
-            k += count;
+                    memcpy(to + j * c->bytes, from + (c->tap_weight[t + j] - c->tap_weight[t]) * c->bytes,
+                           (size_t)c->bytes);
         }
+        k += count;
     }
 }

@@ -79,4 +79,5 @@
      .tile = TILE_LIST(f64_packed_), .direct = {TILE_LIST(f64_direct1_), TILE_LIST(f64_direct2_)},                    \
      .pack_cols = pack_cols_f64, .pack_rows = pack_rows_f64}
 #define DIRECT_F32 {TILE_LIST(f32_direct1_), TILE_LIST(f32_direct2_)}
-#define KERNELS_SHARED .gather_rows = gather_rows, .taps_rows = taps_rows, .dot_row = dot_row, .widen = widen, .narrow = narrow
+#define KERNELS_SHARED .gather_rows = gather_rows, .taps_rows = taps_rows, .taps_dots = taps_dots,                        \
+    .transpose = transpose, .widen = widen, .narrow = narrow

@@ -199,28 +199,77 @@ static void taps_rows(tt_dtype type, int n_taps, const float *w, const int64_t *
 #undef TAPS_CALL
 }
 
-INLINE float dot_typed(const tt_dtype type, const int64_t step, const void *a, const void *b, int64_t n) {
-    vf sum[2] = {v_zero(), v_zero()};
-    int64_t i = 0;
-    for (; i + 2 * SIMD_VL <= n; i += 2 * SIMD_VL)
-        _Pragma("GCC unroll 2") for (int u = 0; u < 2; u++)
-            sum[u] = v_fma(v_get(type, a, i + u * SIMD_VL),
-                           get_strided(type, b, (i + u * SIMD_VL) * step, step, SIMD_VL), sum[u]);
-    for (; i < n; i += SIMD_VL)
-        sum[0] = v_fma(v_get_n(type, a, i, n - i), get_strided(type, b, i * step, step, n - i < SIMD_VL ? n - i : SIMD_VL),
-                       sum[0]);
-    return v_sum(sum[0] + sum[1]);
+/* `group` sums at a time, a constant, held across all rows */
+INLINE void dots_typed(const tt_dtype type, const int64_t step, const int group, const int64_t *at, const void *x,
+                       int64_t x_row, const void *a, int64_t a_row, int64_t rows, int64_t n, double *sums) {
+    vf sum[9];
+    _Pragma("GCC unroll 9") for (int t = 0; t < group; t++) sum[t] = v_zero();
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t i = 0; i < n; i += SIMD_VL) {
+            const int64_t width = n - i < SIMD_VL ? n - i : SIMD_VL;
+            const vf av = v_get_n(type, a, r * a_row + i, width);
+            _Pragma("GCC unroll 9") for (int t = 0; t < group; t++)
+                sum[t] = v_fma(av, get_strided(type, x, at[t] + r * x_row + i * step, step, width), sum[t]);
+        }
+    _Pragma("GCC unroll 9") for (int t = 0; t < group; t++) sums[t] += (double)v_sum(sum[t]);
 }
 
-static float dot_row(tt_dtype type, const void *a, const void *b, int64_t step, int64_t n) {
-#define DOT_CALL(TYPE, STEP) return dot_typed(TYPE, STEP, a, b, n)
-    if (type == TT_F32) {
-        BY_STEP(TT_F32, DOT_CALL);
-    } else if (type == TT_BF16) {
-        BY_STEP(TT_BF16, DOT_CALL);
-    } else {
-        BY_STEP(TT_F16, DOT_CALL);
+static void taps_dots(tt_dtype type, int n_taps, const int64_t *at, const void *x, int64_t x_row, int64_t step,
+                      const void *a, int64_t a_row, int64_t rows, int64_t n, double *sums) {
+    for (int t = 0; t < n_taps;) {
+        const int group = n_taps - t >= 9 ? 9 : n_taps - t >= 3 ? 3 : 1;
+#define DOTS_GROUP(TYPE, STEP)                                                                                        \
+    if (group == 9)                                                                                                   \
+        dots_typed(TYPE, STEP, 9, at + t, x, x_row, a, a_row, rows, n, sums + t);                                     \
+    else if (group == 3)                                                                                              \
+        dots_typed(TYPE, STEP, 3, at + t, x, x_row, a, a_row, rows, n, sums + t);                                     \
+    else                                                                                                              \
+        dots_typed(TYPE, STEP, 1, at + t, x, x_row, a, a_row, rows, n, sums + t)
+#define DOTS_CALL(TYPE, STEP) do { DOTS_GROUP(TYPE, STEP); } while (0)
+        if (type == TT_F32) {
+            BY_STEP(TT_F32, DOTS_CALL);
+        } else if (type == TT_BF16) {
+            BY_STEP(TT_BF16, DOTS_CALL);
+        } else {
+            BY_STEP(TT_F16, DOTS_CALL);
+        }
+#undef DOTS_CALL
+#undef DOTS_GROUP
+        t += group;
     }
-#undef DOT_CALL
 }
 #undef BY_STEP
+
+static void transpose(int bytes, void *dst, int64_t ldd, const void *src, int64_t ld, int64_t n, int64_t count) {
+    if (bytes == 4) {
+        pack_cols_f32(dst, ldd, (int)n, src, ld, n, count);
+        return;
+    }
+    if (bytes == 8) {
+        pack_cols_f64(dst, ldd, (int)n, src, ld, n, count);
+        return;
+    }
+    uint16_t *to = dst;
+    const uint16_t *from = src;
+#if SIMD == 512
+    for (int64_t i = 0; i < n; i += 16)
+        for (int64_t k = 0; k < count; k += 32) {
+            vf r[16];
+            _Pragma("GCC unroll 16") for (int j = 0; j < 16; j++)
+                r[j] = i + j < n ? word_load(WORD_PAIR, (const char *)(from + (i + j) * ld + k), count - k) : v_zero();
+            v_transpose(r);
+            const __mmask16 mask = v_lanes(n - i);
+            for (int j = 0; j < 16 && k + 2 * j < count; j++) {
+                uint16_t *row = to + (k + 2 * j) * ldd + i;
+                _mm256_mask_storeu_epi16(row, mask, _mm512_cvtepi32_epi16((__m512i)r[j]));
+                if (k + 2 * j + 1 < count)
+                    _mm256_mask_storeu_epi16(row + ldd, mask,
+                                             _mm512_cvtepi32_epi16(_mm512_srli_epi32((__m512i)r[j], 16)));
+            }
+        }
+#else
+    for (int64_t k = 0; k < count; k++)
+        for (int64_t i = 0; i < n; i++)
+            to[k * ldd + i] = from[i * ld + k];
+#endif
+}

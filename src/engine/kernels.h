@@ -62,8 +62,12 @@ typedef struct eng_kernels {
     /* y[r * y_row + i] = sum over t of w[t] x[at[t] + r * x_row + i * step], i < n; x and y of type */
     void (*taps_rows)(tt_dtype type, int n_taps, const float *w, const int64_t *at, const void *x, int64_t x_row,
                       int64_t step, int64_t rows, int64_t n, void *y, int64_t y_row);
-    /* sum over i < n of a[i] b[i * step] */
-    float (*dot_row)(tt_dtype type, const void *a, const void *b, int64_t step, int64_t n);
+    /* sums[t] += sum over r, i of a[r * a_row + i] x[at[t] + r * x_row + i * step],
+     * r < rows, i < n */
+    void (*taps_dots)(tt_dtype type, int n_taps, const int64_t *at, const void *x, int64_t x_row, int64_t step,
+                      const void *a, int64_t a_row, int64_t rows, int64_t n, double *sums);
+    /* dst[k * ldd + i] = src[i * ld + k], i < n, k < count; elements of 2, 4 or 8 bytes */
+    void (*transpose)(int element_bytes, void *dst, int64_t ldd, const void *src, int64_t ld, int64_t n, int64_t count);
     /* between types */
     void (*widen)(tt_dtype type, float *dst, const void *src, int64_t n);
     void (*narrow)(tt_dtype type, void *dst, const float *src, int64_t n); /* f32 -> type, also F32 (a copy) */
