@@ -22,8 +22,8 @@ static tt_pjrt_error *call_slot(tt_pjrt_slot slot, void *args, size_t size) {
 }
 #define CALL(slot, args) call_slot(TT_PJRT_##slot, &(args), sizeof(args))
 
-static char last_error[4096];
-static int last_code;
+static _Thread_local char last_error[4096];
+static _Thread_local int last_code;
 
 /* True on success; else the error's text and code are kept and it is freed. */
 static bool good(tt_pjrt_error *e) {
