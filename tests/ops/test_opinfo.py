@@ -1,0 +1,126 @@
+"""Elementwise ops, activations, shapes and reductions against the CPU, on samples of PyTorch's OpInfo; no CPU fallback allowed."""
+
+import pytest
+import torch
+from compare import check_op
+
+from torch_tpu import debug
+
+ARITHMETIC = """add sub mul div rsub floor_divide remainder fmod pow float_power lerp addcmul addcdiv atan2 hypot copysign heaviside xlogy
+logaddexp logaddexp2 maximum minimum fmax fmin clamp clamp_min clamp_max where masked_fill nan_to_num""".split()
+FUNCTIONS = """exp exp2 expm1 log log1p log2 log10 sqrt rsqrt reciprocal square sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh
+sigmoid logit erf erfc erfinv lgamma digamma floor ceil round trunc frac abs neg sign sgn signbit sinc angle isnan isinf isposinf isneginf
+isfinite deg2rad rad2deg""".split()
+ACTIVATIONS = """relu relu6 hardtanh hardsigmoid hardswish leaky_relu elu celu selu gelu silu mish softplus threshold hardshrink softshrink
+logsigmoid glu prelu softsign tanhshrink""".split()
+INTEGER = """eq ne lt le gt ge logical_and logical_or logical_xor logical_not add mul sub clamp abs neg sign sum prod cumsum max min argmax
+amax any all cat flip roll where masked_fill remainder floor_divide count_nonzero""".split()
+BITS = "bitwise_and bitwise_or bitwise_xor bitwise_not bitwise_left_shift bitwise_right_shift gcd lcm".split()
+SHAPES = """cat stack tile repeat flip roll constant_pad_nd tril triu trace diag_embed select_scatter slice_scatter nn.functional.unfold
+nn.functional.fold nn.functional.channel_shuffle nn.functional.pixel_shuffle arange linspace logspace eye full zeros ones meshgrid kron
+block_diag unfold as_strided broadcast_to narrow split chunk unbind movedim""".split()
+REDUCTIONS = """sum mean nansum nanmean prod amax amin max min argmax argmin all any var std var_mean std_mean norm linalg.vector_norm
+logsumexp cumsum cumprod cummax cummin logcumsumexp count_nonzero median nanmedian kthvalue mode histc aminmax renorm dist""".split()
+BFLOAT16 = """add mul div exp log sigmoid tanh rsqrt sum mean var softplus cumsum amax where""".split()
+
+
+def known():
+    from torch.testing._internal.common_methods_invocations import op_db
+
+    return {op.name for op in op_db}
+
+
+NAMES = known()
+FLOATS = [n for n in ARITHMETIC + FUNCTIONS + SHAPES + REDUCTIONS if n in NAMES] + [
+    f"nn.functional.{n}" for n in ACTIVATIONS if f"nn.functional.{n}" in NAMES
+]
+
+
+@pytest.fixture(autouse=True)
+def strict():
+    with torch.tpu.set_eager_mode(torch.tpu.EagerMode.DEFER_NEVER), debug.no_fallback():
+        yield
+
+
+@pytest.mark.parametrize("name", FLOATS)
+def test_float32(name):
+    check_op(name, torch.float32, limit=4)
+
+
+@pytest.mark.parametrize("name", [n for n in BFLOAT16 if n in NAMES] + ["nn.functional.gelu", "nn.functional.silu"])
+def test_bfloat16(name):
+    check_op(name, torch.bfloat16, limit=3)
+
+
+@pytest.mark.parametrize("name", [n for n in INTEGER + BITS if n in NAMES])
+def test_int64(name):
+    check_op(name, torch.int64, limit=4)
+
+
+@pytest.mark.parametrize("name", [n for n in INTEGER if n in NAMES])
+def test_bool(name):
+    check_op(name, torch.bool, limit=3)
+
+
+@pytest.mark.parametrize("mode", ["reflect", "replicate", "constant", "circular"])
+@pytest.mark.parametrize("pad, shape", [((2, 1), (2, 3, 5)), ((1, 2, 3, 0), (2, 3, 5, 4)), ((1, 1, 2, 0, 1, 1), (1, 2, 4, 3, 5)), ((-1, 2), (2, 3, 5))])
+def test_pad(mode, pad, shape):
+    if mode == "circular" and min(pad) < 0:
+        pytest.skip("PyTorch has no negative circular padding")
+    x = torch.randn(shape, dtype=torch.float32)
+    a, b = x.clone().requires_grad_(), x.to("tpu").requires_grad_()
+    want, have = (torch.nn.functional.pad(v, pad, mode=mode) for v in (a, b))
+    torch.testing.assert_close(have.detach().cpu(), want.detach())
+    weight = torch.randn_like(want)
+    want.backward(weight)
+    have.backward(weight.to("tpu"))
+    torch.testing.assert_close(b.grad.cpu(), a.grad)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: (torch.randn(2, 3, 4, 5).to(memory_format=torch.channels_last),),
+        lambda: (torch.randn(2, 3, 4, 5).to(memory_format=torch.channels_last), torch.randn(3, 1, 1)),
+        lambda: (torch.randn(3, 4).t(), torch.randn(3, 4).t()),
+        lambda: (torch.randn(3, 4).t(), torch.randn(4, 3)),
+        lambda: (torch.randn(4, 1, 3).permute(2, 0, 1), torch.randn(3, 1, 5)),
+        lambda: (torch.randn(3, 1).expand(3, 4), torch.randn(4)),
+    ],
+)
+def test_strides(make):
+    args = make()
+    f = torch.neg if len(args) == 1 else torch.add
+    want, have = f(*args), f(*(x.to("tpu") for x in args))
+    assert have.stride() == want.stride()
+    torch.testing.assert_close(have.cpu(), want)
+
+
+@pytest.mark.parametrize("scalar", [2, 2.5, True])
+@pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.int32, torch.int64, torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_promotion(scalar, dtype):
+    for shape in [(), (3,)]:
+        x = torch.ones(shape, dtype=dtype)
+        want, have = x * scalar, x.to("tpu") * scalar
+        assert have.dtype == want.dtype
+        torch.testing.assert_close(have.cpu(), want)
+
+
+ERRORS = [
+    (lambda d: torch.ones(3, device=d) + torch.ones(4, device=d), RuntimeError, "The size of tensor a"),
+    (lambda d: torch.ones(3, device=d, dtype=torch.bool) - torch.ones(3, device=d, dtype=torch.bool), RuntimeError, "two bool tensors"),
+    (lambda d: -torch.ones(3, device=d, dtype=torch.bool), RuntimeError, "Negation"),
+    (lambda d: torch.ones(3, device=d).sum(2), IndexError, "Dimension out of range"),
+    (lambda d: torch.ones(3, device=d, dtype=torch.int64).mean(), RuntimeError, "could not infer output dtype"),
+    (lambda d: torch.cat([torch.ones(2, 3, device=d), torch.ones(3, 4, device=d)]), RuntimeError, "Sizes of tensors must match"),
+    (lambda d: torch.ones(3, device=d, dtype=torch.int64) ** -1, RuntimeError, "Integers to negative integer powers"),
+    (lambda d: torch.nn.functional.pad(torch.ones(1, 2, 3, device=d), (4, 0), mode="reflect"), RuntimeError, "Padding size should be less"),
+    (lambda d: torch.empty(0, device=d).max(), RuntimeError, "Expected reduction dim"),
+]
+
+
+@pytest.mark.parametrize("f, kind, text", ERRORS)
+def test_errors(f, kind, text):
+    for device in ["cpu", "tpu"]:
+        with pytest.raises(kind, match=text):
+            f(device)
