@@ -47,6 +47,14 @@ static tt_status element_args(tt_lower *L, int i, tt_arg *out) {
         } else if (a->tag == TT_ARG_SCALARS) {
             TT_CHECK(i < a->n, INVALID_ARGUMENT, "Tensor list must have same number of elements as scalar list.");
             out[k] = a->u.scalars[i];
+        } else if (a->tag == TT_ARG_DOUBLES || a->tag == TT_ARG_INTS || a->tag == TT_ARG_BOOLS) {
+            /* a Scalar[] whose elements are of one kind */
+            TT_CHECK(i < a->n, INVALID_ARGUMENT, "Tensor list must have same number of elements as scalar list.");
+            out[k] = (tt_arg){.tag = a->tag == TT_ARG_DOUBLES ? TT_ARG_DOUBLE : a->tag == TT_ARG_INTS ? TT_ARG_INT : TT_ARG_BOOL};
+            if (a->tag == TT_ARG_DOUBLES)
+                out[k].u.d = a->u.doubles[i];
+            else
+                out[k].u.i = a->tag == TT_ARG_INTS ? a->u.ints[i] : a->u.bools[i];
         }
     }
     return TT_OK;
@@ -66,7 +74,7 @@ LOWER(lower_foreach) {
     for (int k = 1; k < L->n_args; k++)
         TT_CHECK(L->args[k].tag != TT_ARG_TENSORS || L->args[k].n == n, INVALID_ARGUMENT, "Tensor lists must have the same number of tensors, got %d and %d", n, L->args[k].n);
     for (int k = 1; k < L->n_args; k++)
-        TT_CHECK(L->args[k].tag != TT_ARG_SCALARS || L->args[k].n == n, INVALID_ARGUMENT, "Tensor list must have same number of elements as scalar list. Got %d and %d", n, L->args[k].n);
+        TT_CHECK((L->args[k].tag != TT_ARG_SCALARS && L->args[k].tag != TT_ARG_DOUBLES && L->args[k].tag != TT_ARG_INTS) || L->args[k].n == n, INVALID_ARGUMENT, "Tensor list must have same number of elements as scalar list. Got %d and %d", n, L->args[k].n);
     lower_out_list(L, n);
     for (int i = 0; i < n; i++) {
         tt_arg args[8] = {{0}};
