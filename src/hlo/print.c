@@ -188,14 +188,18 @@ static void put_hex(printer *p, const unsigned char *data, int64_t bytes) {
     PUT(p, "\"");
 }
 
-/* i1 is never written as hex: LLVM versions disagree on whether those are packed bits. */
+/* Types below a byte are never written as hex: LLVM versions disagree on how their bits are packed. */
+static bool is_below_byte(tt_dtype d) {
+    return d == TT_PRED || d == TT_I4 || d == TT_U4 || d == TT_I2 || d == TT_U2;
+}
+
 static void put_dense(printer *p, const hlo_attr *a) {
     const hlo_type *t = a->type;
     int64_t elements = hlo_type_elements(t);
     PUT(p, "dense<");
     if (a->splat)
         put_element(p, t->dtype, a->data);
-    else if (elements > LIST_LIMIT && t->dtype != TT_PRED)
+    else if (elements > LIST_LIMIT && !is_below_byte(t->dtype))
         put_hex(p, a->data, hlo_type_bytes(t));
     else if (elements)
         put_list(p, t, 0, a->data);

@@ -68,7 +68,7 @@ static hlo_ref random_shape_op(hlo_graph *g, random_state *r, hlo_ref x) {
 }
 
 /* n draws: each takes a value made before (small ones, so that shapes do not explode) and makes another. */
-static hlo_graph *random_graph(tt_arena *a, uint64_t seed, int n) {
+__attribute__((unused)) static hlo_graph *random_graph(tt_arena *a, uint64_t seed, int n) {
     static const hlo_op unary[] = {HLO_NEGATE, HLO_ABS},
                         real[] = {HLO_EXP, HLO_TANH, HLO_LOG, HLO_FLOOR, HLO_CHLO_ERF},
                         binary[] = {HLO_ADD, HLO_MULTIPLY, HLO_SUBTRACT, HLO_MAXIMUM};

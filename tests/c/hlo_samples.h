@@ -343,7 +343,7 @@ enum { N_SAMPLES = sizeof samples / sizeof *samples };
 
 /* Sample i of all: first the table, then each elementwise op on each element type it takes. NULL past the
  * end; a graph with its error set where the op does not take the type. */
-static hlo_graph *samples_make(tt_arena *a, int i) {
+__attribute__((unused)) static hlo_graph *samples_make(tt_arena *a, int i) {
     if (i < N_SAMPLES) {
         hlo_graph *g = samples_begin(a, samples[i].name);
         samples[i].build(g);
