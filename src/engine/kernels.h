@@ -53,6 +53,18 @@ typedef struct eng_flavor {
 /* ---- convolution: runs of an image ---- */
 typedef struct eng_piece { int first, count; int64_t at; } eng_piece; /* lanes [first, +count) come from at, at + step .. */
 
+/* ---- rows ---- */
+typedef struct eng_norm {
+    tt_dtype type;            /* of all but mean and rstd */
+    int64_t n;
+    const void *x, *weight, *bias; /* weight, bias: NULL for none */
+    const void *grad;         /* backward */
+    void *y;                  /* backward: dx */
+    float *mean, *rstd;       /* mean NULL: rms_norm; forward writes them */
+    double eps;
+    bool far;                 /* rows come from beyond L2 */
+} eng_norm;
+
 typedef struct eng_kernels {
     eng_flavor f32, bf16, f16, f64;
     /* rows of `width` elements of 2, 4 or 8 bytes: lane first + i of a piece = base[at + i * step], other lanes 0;
@@ -68,6 +80,22 @@ typedef struct eng_kernels {
                       const void *a, int64_t a_row, int64_t rows, int64_t n, double *sums);
     /* dst[k * ldd + i] = src[i * ld + k], i < n, k < count; elements of 2, 4 or 8 bytes */
     void (*transpose)(int element_bytes, void *dst, int64_t ldd, const void *src, int64_t ld, int64_t n, int64_t count);
+    /* softmax or log_softmax of rows; work: n floats unless f32 */
+    void (*softmax)(tt_dtype, int64_t rows, int64_t n, bool log, const void *x, void *y, float *work);
+    void (*softmax_backward)(tt_dtype, int64_t rows, int64_t n, bool log, const void *g, const void *y, void *dx);
+    void (*norm)(const eng_norm *, int64_t first, int64_t rows);
+    /* writes dx, adds to dweight[n] and dbias[n] */
+    void (*norm_backward)(const eng_norm *, int64_t first, int64_t rows, float *dweight, float *dbias);
+    /* Row of a block of scores -> exp(score * scale + mask - *top), as f32 or bf16, zero from n to width; raises *top
+     * first if a score is higher; returns the sum. scores are overwritten. */
+    float (*attend)(float *scores, int64_t n, int64_t width, float scale, tt_dtype mask_type, const void *mask,
+                    float *top, bool to_bf16, void *out);
+    /* scores -> p = exp(score * scale + mask - lse), dp -> p (dp - delta) scale; zero from n to width */
+    void (*attend_backward)(float *scores, float *dp, int64_t n, int64_t width, float scale, tt_dtype mask_type,
+                            const void *mask, float lse, float delta);
+    void (*scale_row)(float *x, int64_t n, float factor);
+    float (*dot)(const float *a, const float *b, int64_t n);
+    void (*add)(float *dst, const float *src, int64_t n); /* dst += src */
     /* between types */
     void (*widen)(tt_dtype type, float *dst, const void *src, int64_t n);
     void (*narrow)(tt_dtype type, void *dst, const float *src, int64_t n); /* f32 -> type, also F32 (a copy) */

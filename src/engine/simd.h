@@ -84,6 +84,10 @@ INLINE void v_store_f16_n(void *p, vf v, int64_t n) {
     _mm256_mask_storeu_epi16(p, v_lanes(n), _mm512_cvtps_ph((__m512)v, 8));
 }
 INLINE void v_prefetch(const void *p) { _mm_prefetch((const char *)p, _MM_HINT_T0); }
+/* v in the first n lanes, rest beyond */
+INLINE vf v_first_n(vf v, int64_t n, vf rest) {
+    return (vf)_mm512_mask_mov_ps((__m512)rest, v_lanes(n), (__m512)v);
+}
 
 #elif SIMD == 256
 /* ---- AVX2 ---- */
@@ -134,6 +138,7 @@ INLINE void v_store_bf16_n(void *p, vf v, int64_t n) { v_half_store_n(p, v_to_bf
 INLINE void v_store_f16(void *p, vf v) { _mm_storeu_si128((__m128i *)p, _mm256_cvtps_ph((__m256)v, 8)); }
 INLINE void v_store_f16_n(void *p, vf v, int64_t n) { v_half_store_n(p, _mm256_cvtps_ph((__m256)v, 8), n); }
 INLINE void v_prefetch(const void *p) { _mm_prefetch((const char *)p, _MM_HINT_T0); }
+INLINE vf v_first_n(vf v, int64_t n, vf rest) { return v_select((vi)v_lanes(n), v, rest); }
 
 #else
 /* ---- any processor ---- */
@@ -200,6 +205,12 @@ INLINE void v_store_f16_n(void *p, vf v, int64_t n) {
 }
 INLINE void v_store_f16(void *p, vf v) { v_store_f16_n(p, v, SIMD_VL); }
 INLINE void v_prefetch(const void *p) { __builtin_prefetch(p); }
+INLINE vf v_first_n(vf v, int64_t n, vf rest) {
+    for (int i = 0; i < SIMD_VL; i++)
+        if (i >= n)
+            v[i] = rest[i];
+    return v;
+}
 #endif
 
 #if SIMD < 512

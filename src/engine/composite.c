@@ -1,0 +1,194 @@
+/* composite.c - which composites have a kernel, and their dispatch. The contract with the lowerings (aten/) is here:
+ * names, operands, attributes. A composite that does not fit is refused by eng_composite_known, before it would run, and
+ * its decomposition is inlined instead.
+ *
+ * tt.softmax(x) {log}                                    -> y; over the last dimension
+ * tt.softmax_backward(grad, y) {log}                     -> dx
+ * tt.layer_norm(x[.., n], weight[n]?, bias[n]?) {eps, has_weight, has_bias} -> y, mean[..], rstd[..]
+ * tt.layer_norm_backward(grad, x, mean, rstd, weight?) {has_weight}         -> dx, dweight[n], dbias[n]
+ * tt.rms_norm(x[.., n], weight[n]?) {eps, has_weight}    -> y, rstd[..]
+ * tt.sdpa(q[B,H,L,E], k[B,Hk,S,E], v[B,Hk,S,Ev], mask?) {scale, causal, has_mask} -> out, lse[B,H,L]
+ *   the mask: [B|1,H|1,L|1,S] or fewer leading dimensions; q's type or f32 is added, i1 keeps where true
+ * tt.sdpa_backward(grad, q, k, v, mask?, out, lse) {the same}               -> dq, dk, dv */
+#include "engine/composite.h"
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- attributes ---- */
+static const char *find_attr(const char *attributes, const char *name) {
+    const size_t length = strlen(name);
+    for (const char *p = attributes; p && (p = strstr(p, name)); p += length) {
+        const bool starts = p == attributes || !(isalnum((unsigned char)p[-1]) || p[-1] == '_');
+        const char *rest = p + length;
+        while (*rest == ' ' || *rest == '"')
+            rest++;
+        if (!starts || *rest != '=')
+            continue;
+        for (rest++; *rest == ' ';)
+            rest++;
+        return rest;
+    }
+    return NULL;
+}
+
+double eng_composite_attr_double(const char *attributes, const char *name, double fallback) {
+    const char *text = find_attr(attributes, name);
+    if (!text)
+        return fallback;
+    if (strncmp(text, "0x", 2) == 0) { /* MLIR prints the bits of what has no decimal form */
+        const uint64_t bits = strtoull(text, NULL, 16);
+        double value;
+        memcpy(&value, &bits, sizeof value);
+        return value;
+    }
+    char *end;
+    const double value = strtod(text, &end);
+    return end == text ? fallback : value;
+}
+
+bool eng_composite_attr_bool(const char *attributes, const char *name, bool fallback) {
+    const char *text = find_attr(attributes, name);
+    return text ? strncmp(text, "true", 4) == 0 : fallback;
+}
+
+/* ---- checks: ranks, shapes and types that the kernels rely on ---- */
+typedef struct signature {
+    int n_in, n_out;
+    const hlo_type *in[8], *out[3];
+    const char *attributes;
+} signature;
+
+static bool has(const signature *s, const char *name) { return eng_composite_attr_bool(s->attributes, name, false); }
+static bool small_float(tt_dtype t) { return t == TT_F32 || t == TT_BF16 || t == TT_F16; }
+
+static bool vector_of(const hlo_type *t, tt_dtype dtype, int64_t n) {
+    return t->dtype == dtype && hlo_type_elements(t) == n;
+}
+
+static bool fits_softmax(const signature *s) {
+    return s->n_in == 1 && s->n_out == 1 && s->in[0]->rank > 0 && hlo_type_equal(s->in[0], s->out[0]);
+}
+static bool fits_softmax_backward(const signature *s) {
+    return s->n_in == 2 && s->n_out == 1 && s->in[0]->rank > 0 && hlo_type_equal(s->in[0], s->in[1]) &&
+           hlo_type_equal(s->in[0], s->out[0]);
+}
+
+/* x[.., n] with its row count; mean and rstd have one f32 a row. */
+static bool rows_of(const hlo_type *x, int64_t *out_rows, int64_t *out_n) {
+    if (x->rank < 1)
+        return false;
+    *out_n = x->dims[x->rank - 1];
+    *out_rows = 1;
+    for (int i = 0; i < x->rank - 1; i++)
+        *out_rows *= x->dims[i];
+    return true;
+}
+
+static bool fits_layer_norm(const signature *s) {
+    int64_t rows, n;
+    const int extra = has(s, "has_weight") + has(s, "has_bias");
+    if (s->n_in != 1 + extra || s->n_out != 3 || !rows_of(s->in[0], &rows, &n) || !hlo_type_equal(s->in[0], s->out[0]))
+        return false;
+    for (int i = 1; i <= extra; i++)
+        if (!vector_of(s->in[i], s->in[0]->dtype, n))
+            return false;
+    return vector_of(s->out[1], TT_F32, rows) && vector_of(s->out[2], TT_F32, rows);
+}
+static bool fits_rms_norm(const signature *s) {
+    int64_t rows, n;
+    const int extra = has(s, "has_weight");
+    return s->n_in == 1 + extra && s->n_out == 2 && rows_of(s->in[0], &rows, &n) &&
+           hlo_type_equal(s->in[0], s->out[0]) && (!extra || vector_of(s->in[1], s->in[0]->dtype, n)) &&
+           vector_of(s->out[1], TT_F32, rows);
+}
+static bool fits_layer_norm_backward(const signature *s) {
+    int64_t rows, n;
+    const int extra = has(s, "has_weight");
+    if (s->n_in != 4 + extra || s->n_out != 3 || !rows_of(s->in[0], &rows, &n) || !hlo_type_equal(s->in[0], s->in[1]) ||
+        !hlo_type_equal(s->in[0], s->out[0]))
+        return false;
+    const tt_dtype t = s->in[0]->dtype;
+    return vector_of(s->in[2], TT_F32, rows) && vector_of(s->in[3], TT_F32, rows) &&
+           (!extra || vector_of(s->in[4], t, n)) && vector_of(s->out[1], t, n) && vector_of(s->out[2], t, n);
+}
+
+/* q k v from in[first] on, the mask after them. */
+static bool fits_attention(const signature *s, int first) {
+    const hlo_type *q = s->in[first], *k = s->in[first + 1], *v = s->in[first + 2];
+    if (q->rank != 4 || k->rank != 4 || v->rank != 4 || k->dtype != q->dtype || v->dtype != q->dtype)
+        return false;
+    const int64_t *qd = q->dims, *kd = k->dims, *vd = v->dims;
+    if (kd[0] != qd[0] || vd[0] != qd[0] || kd[1] != vd[1] || kd[1] == 0 || qd[1] % kd[1] != 0 || kd[2] != vd[2] ||
+        kd[3] != qd[3])
+        return false;
+    if (!has(s, "has_mask"))
+        return true;
+    const hlo_type *m = s->in[first + 3];
+    const int64_t scores[4] = {qd[0], qd[1], qd[2], kd[2]};
+    if (m->rank < 1 || m->rank > 4 || (m->dtype != q->dtype && m->dtype != TT_F32 && m->dtype != TT_PRED))
+        return false;
+    for (int i = 0; i < m->rank; i++) {
+        const int64_t size = m->dims[m->rank - 1 - i], full = scores[3 - i];
+        if (size != full && (size != 1 || i == 0))
+            return false;
+    }
+    return true;
+}
+static bool fits_sdpa(const signature *s) {
+    if (s->n_in != 3 + has(s, "has_mask") || s->n_out != 2 || !fits_attention(s, 0))
+        return false;
+    const int64_t *q = s->in[0]->dims;
+    return s->out[0]->dtype == s->in[0]->dtype && s->out[0]->rank == 4 && s->out[0]->dims[3] == s->in[2]->dims[3] &&
+           vector_of(s->out[1], TT_F32, q[0] * q[1] * q[2]);
+}
+static bool fits_sdpa_backward(const signature *s) {
+    const int mask = has(s, "has_mask");
+    if (s->n_in != 6 + mask || s->n_out != 3 || !fits_attention(s, 1))
+        return false;
+    const int64_t *q = s->in[1]->dims;
+    return s->in[0]->dtype == s->in[1]->dtype && hlo_type_equal(s->in[0], s->in[4 + mask]) &&
+           vector_of(s->in[5 + mask], TT_F32, q[0] * q[1] * q[2]) && hlo_type_equal(s->in[1], s->out[0]) &&
+           hlo_type_equal(s->in[2], s->out[1]) && hlo_type_equal(s->in[3], s->out[2]);
+}
+
+static const struct { const char *name; bool (*fits)(const signature *); eng_composite_fn run; } composites[] = {
+    {"tt.softmax", fits_softmax, eng_softmax},
+    {"tt.softmax_backward", fits_softmax_backward, eng_softmax_backward},
+    {"tt.layer_norm", fits_layer_norm, eng_layer_norm},
+    {"tt.layer_norm_backward", fits_layer_norm_backward, eng_layer_norm_backward},
+    {"tt.rms_norm", fits_rms_norm, eng_rms_norm},
+    {"tt.sdpa", fits_sdpa, eng_sdpa},
+    {"tt.sdpa_backward", fits_sdpa_backward, eng_sdpa_backward},
+};
+
+static int find(const hlo_node *composite) {
+    const char *name = hlo_attr_text(composite, HLO_A_COMPOSITE_NAME, "");
+    for (int i = 0; i < (int)(sizeof composites / sizeof *composites); i++)
+        if (strcmp(name, composites[i].name) == 0)
+            return i;
+    return -1;
+}
+
+bool eng_composite_known(const hlo_graph *g, const hlo_node *composite) {
+    const int which = find(composite);
+    signature s = {.n_in = (int)composite->n_operands, .n_out = composite->n_results,
+                   .attributes = hlo_attr_text(composite, HLO_A_COMPOSITE_ATTRIBUTES, NULL)};
+    if (which < 0 || s.n_in < 1 || s.n_in > 8 || s.n_out < 1 || s.n_out > 3)
+        return false;
+    for (int i = 0; i < s.n_in; i++)
+        s.in[i] = hlo_type_of(g, composite->operands[i]);
+    for (int i = 0; i < s.n_out; i++) /* several results are the nodes that follow */
+        s.out[i] = s.n_out == 1 ? composite->type : composite[1 + i].type;
+    return small_float(s.in[0]->dtype) && composites[which].fits(&s);
+}
+
+tt_status eng_composite_run(eng_run *run, const hlo_graph *g, const hlo_node *composite, const eng_tensor *in,
+                            eng_tensor *out) {
+    (void)run;
+    (void)g;
+    const int which = find(composite);
+    TT_CHECK(which >= 0, UNIMPLEMENTED, "no kernel for composite %s",
+             hlo_attr_text(composite, HLO_A_COMPOSITE_NAME, "without a name"));
+    return composites[which].run(hlo_attr_text(composite, HLO_A_COMPOSITE_ATTRIBUTES, NULL), in, out);
+}

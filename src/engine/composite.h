@@ -1,0 +1,19 @@
+/* composite.h - the kernels behind stablehlo.composite ops of our lowerings, one function a name. */
+#ifndef ENG_COMPOSITE_H
+#define ENG_COMPOSITE_H
+#include "engine/fast_gemm.h"
+
+/* attributes: the body of the MLIR dictionary, "{eps = 1.000000e-05 : f64, log = true}", or NULL. */
+double eng_composite_attr_double(const char *attributes, const char *name, double fallback);
+bool eng_composite_attr_bool(const char *attributes, const char *name, bool fallback);
+
+/* Operands and results as composite.c lists and checks them. */
+typedef tt_status (*eng_composite_fn)(const char *attributes, const eng_tensor *in, eng_tensor *out);
+tt_status eng_softmax(const char *attributes, const eng_tensor *in, eng_tensor *out);
+tt_status eng_softmax_backward(const char *attributes, const eng_tensor *in, eng_tensor *out);
+tt_status eng_layer_norm(const char *attributes, const eng_tensor *in, eng_tensor *out);
+tt_status eng_layer_norm_backward(const char *attributes, const eng_tensor *in, eng_tensor *out);
+tt_status eng_rms_norm(const char *attributes, const eng_tensor *in, eng_tensor *out);
+tt_status eng_sdpa(const char *attributes, const eng_tensor *in, eng_tensor *out);
+tt_status eng_sdpa_backward(const char *attributes, const eng_tensor *in, eng_tensor *out);
+#endif

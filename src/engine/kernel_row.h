@@ -1,0 +1,303 @@
+/* kernel_row.h - template: rows of softmax, normalisation and attention. Sums and means in f32 (lanes apart, joined
+ * at the end), every result rounded once. A row of 16-bit elements passes through `work`, n floats. */
+
+/* Lines of the next row, asked for while this one is worked on; helps only when rows come from memory. */
+INLINE void ask_for(const void *p, int64_t bytes) {
+    for (int64_t i = 0; i < bytes; i += 64)
+        v_prefetch((const char *)p + i);
+}
+
+INLINE float row_max(const float *x, int64_t n) {
+    vf top[4];
+    for (int u = 0; u < 4; u++)
+        top[u] = v_set(-INFINITY);
+    int64_t i = 0;
+    for (; i + 4 * SIMD_VL <= n; i += 4 * SIMD_VL)
+        _Pragma("GCC unroll 4") for (int u = 0; u < 4; u++) top[u] = v_max(top[u], v_load(x + i + u * SIMD_VL));
+    for (; i < n; i += SIMD_VL)
+        top[0] = v_max(top[0], v_first_n(v_load_n(x + i, n - i), n - i, v_set(-INFINITY)));
+    return v_top(v_max(v_max(top[0], top[1]), v_max(top[2], top[3])));
+}
+
+/* dst = e^(x - shift), returns the sum; dst NULL: the sum only */
+INLINE float row_exp(float *dst, const float *x, float shift, int64_t n) {
+    vf sum[2] = {v_zero(), v_zero()};
+    const vf s = v_set(shift);
+    int64_t i = 0;
+    for (; i + 2 * SIMD_VL <= n; i += 2 * SIMD_VL)
+        _Pragma("GCC unroll 2") for (int u = 0; u < 2; u++) {
+            vf e = v_exp(v_load(x + i + u * SIMD_VL) - s);
+            sum[u] += e;
+            if (dst)
+                v_store(dst + i + u * SIMD_VL, e);
+        }
+    for (; i < n; i += SIMD_VL) {
+        const vf e = v_first_n(v_exp(v_load_n(x + i, n - i) - s), n - i, v_zero());
+        sum[0] += e;
+        if (dst)
+            v_store_n(dst + i, e, n - i);
+    }
+    return v_sum(sum[0] + sum[1]);
+}
+
+INLINE void softmax_typed(const tt_dtype type, int64_t rows, int64_t n, bool log, const void *x, void *y, float *work) {
+    for (int64_t r = 0; r < rows; r++) {
+        const float *in = work;
+        if (type == TT_F32)
+            in = (const float *)x + r * n;
+        else
+            for (int64_t i = 0; i < n; i += SIMD_VL)
+                v_store_n(work + i, v_get_n(type, x, r * n + i, n - i), n - i);
+        float *e = type == TT_F32 ? (float *)y + r * n : work;
+        const float top = row_max(in, n);
+        const float sum = row_exp(log ? NULL : e, in, top, n);
+        const vf shift = v_set(top), factor = v_set(log ? logf(sum) : 1.f / sum);
+        for (int64_t i = 0; i < n; i += SIMD_VL) {
+            const vf v = log ? v_load_n(in + i, n - i) - shift - factor : v_load_n(e + i, n - i) * factor;
+            v_put_n(type, y, r * n + i, v, n - i);
+        }
+    }
+}
+
+INLINE void softmax_backward_typed(const tt_dtype type, int64_t rows, int64_t n, bool log, const void *g, const void *y,
+                                   void *dx) {
+    for (int64_t r = 0; r < rows; r++) {
+        vf sum[2] = {v_zero(), v_zero()};
+        int64_t i = r * n, end = i + n;
+        for (; i + 2 * SIMD_VL <= end; i += 2 * SIMD_VL)
+            _Pragma("GCC unroll 2") for (int u = 0; u < 2; u++) {
+                const vf gv = v_get(type, g, i + u * SIMD_VL);
+                sum[u] = log ? sum[u] + gv : v_fma(gv, v_get(type, y, i + u * SIMD_VL), sum[u]);
+            }
+        for (; i < end; i += SIMD_VL) {
+            const vf gv = v_get_n(type, g, i, end - i);
+            sum[0] = log ? sum[0] + gv : v_fma(gv, v_get_n(type, y, i, end - i), sum[0]);
+        }
+        const vf total = v_set(v_sum(sum[0] + sum[1]));
+        for (i = r * n; i < end; i += SIMD_VL) {
+            const vf gv = v_get_n(type, g, i, end - i), yv = v_get_n(type, y, i, end - i);
+            v_put_n(type, dx, i, log ? gv - v_exp(yv) * total : yv * (gv - total), end - i);
+        }
+    }
+}
+
+/* Sum of x - shift, or of its squares, over a row. */
+INLINE float row_moment(const tt_dtype type, const bool squares, const void *x, int64_t at, int64_t n, float shift) {
+    vf sum[4] = {v_zero(), v_zero(), v_zero(), v_zero()};
+    const vf s = v_set(shift);
+    int64_t i = 0;
+    for (; i + 4 * SIMD_VL <= n; i += 4 * SIMD_VL)
+        _Pragma("GCC unroll 4") for (int u = 0; u < 4; u++) {
+            const vf d = v_get(type, x, at + i + u * SIMD_VL) - s;
+            sum[u] = squares ? v_fma(d, d, sum[u]) : sum[u] + d;
+        }
+    for (; i < n; i += SIMD_VL) {
+        const vf d = v_first_n(v_get_n(type, x, at + i, n - i) - s, n - i, v_zero());
+        sum[0] = squares ? v_fma(d, d, sum[0]) : sum[0] + d;
+    }
+    return v_sum((sum[0] + sum[1]) + (sum[2] + sum[3]));
+}
+
+/* y = (x - mean) rstd w + b; mean NULL: rms_norm */
+INLINE void norm_typed(const tt_dtype type, const eng_norm *a, int64_t first, int64_t rows) {
+    const int64_t n = a->n, bytes = n * (type == TT_F32 ? 4 : 2);
+    for (int64_t r = first; r < first + rows; r++) {
+        const int64_t at = r * n;
+        if (a->far && r + 1 < first + rows)
+            ask_for((const char *)a->x + (r + 1) * bytes, bytes);
+        const float mean = a->mean ? row_moment(type, false, a->x, at, n, 0) / (float)n : 0;
+        const float square = row_moment(type, true, a->x, at, n, mean) / (float)n;
+        const float rstd = (float)(1 / sqrt((double)square + a->eps));
+        const vf m = v_set(mean), s = v_set(rstd);
+        for (int64_t i = 0; i < n; i += SIMD_VL) {
+            vf v = (v_get_n(type, a->x, at + i, n - i) - m) * s;
+            if (a->weight)
+                v *= v_get_n(type, a->weight, i, n - i);
+            if (a->bias)
+                v += v_get_n(type, a->bias, i, n - i);
+            v_put_n(type, a->y, at + i, v, n - i);
+        }
+        if (a->mean)
+            a->mean[r] = mean;
+        a->rstd[r] = rstd;
+    }
+}
+
+/* Two passes over a row; adds to sums of g xhat and g over rows. */
+INLINE void norm_backward_typed(const tt_dtype type, const eng_norm *a, int64_t first, int64_t rows, float *dweight,
+                                float *dbias) {
+    const int64_t n = a->n, bytes = n * (type == TT_F32 ? 4 : 2);
+    for (int64_t r = first; r < first + rows; r++) {
+        const int64_t at = r * n;
+        if (a->far && r + 1 < first + rows) {
+            ask_for((const char *)a->x + (r + 1) * bytes, bytes);
+            ask_for((const char *)a->grad + (r + 1) * bytes, bytes);
+        }
+        const vf mean = v_set(a->mean[r]), rstd = v_set(a->rstd[r]);
+        vf sum = v_zero(), sum_x = v_zero();
+        for (int64_t i = 0; i < n; i += SIMD_VL) {
+            const vf g = v_get_n(type, a->grad, at + i, n - i);
+            const vf x = (v_get_n(type, a->x, at + i, n - i) - mean) * rstd;
+            const vf gx = g * x;
+            v_store_n(dweight + i, v_load_n(dweight + i, n - i) + gx, n - i);
+            v_store_n(dbias + i, v_load_n(dbias + i, n - i) + g, n - i);
+            if (a->weight) {
+                const vf w = v_get_n(type, a->weight, i, n - i);
+                sum = v_fma(g, w, sum);
+                sum_x = v_fma(gx, w, sum_x);
+            } else {
+                sum += g;
+                sum_x += gx;
+            }
+        }
+        const vf c1 = v_set(v_sum(sum) / (float)n), c2 = v_set(v_sum(sum_x) / (float)n);
+        for (int64_t i = 0; i < n; i += SIMD_VL) {
+            vf g = v_get_n(type, a->grad, at + i, n - i);
+            const vf x = (v_get_n(type, a->x, at + i, n - i) - mean) * rstd;
+            if (a->weight)
+                g *= v_get_n(type, a->weight, i, n - i);
+            v_put_n(type, a->y, at + i, rstd * (g - c1 - x * c2), n - i);
+        }
+    }
+}
+
+#define BY_TYPE(TYPE, CALL)                                                                                           \
+    do {                                                                                                              \
+        if ((TYPE) == TT_F32)                                                                                         \
+            CALL(TT_F32);                                                                                             \
+        else if ((TYPE) == TT_BF16)                                                                                   \
+            CALL(TT_BF16);                                                                                            \
+        else                                                                                                          \
+            CALL(TT_F16);                                                                                             \
+    } while (0)
+
+static void softmax(tt_dtype type, int64_t rows, int64_t n, bool log, const void *x, void *y, float *work) {
+#define CALL(T) softmax_typed(T, rows, n, log, x, y, work)
+    BY_TYPE(type, CALL);
+#undef CALL
+}
+static void softmax_backward(tt_dtype type, int64_t rows, int64_t n, bool log, const void *g, const void *y, void *dx) {
+#define CALL(T) softmax_backward_typed(T, rows, n, log, g, y, dx)
+    BY_TYPE(type, CALL);
+#undef CALL
+}
+static void norm(const eng_norm *a, int64_t first, int64_t rows) {
+#define CALL(T) norm_typed(T, a, first, rows)
+    BY_TYPE(a->type, CALL);
+#undef CALL
+}
+static void norm_backward(const eng_norm *a, int64_t first, int64_t rows, float *dweight, float *dbias) {
+#define CALL(T) norm_backward_typed(T, a, first, rows, dweight, dbias)
+    BY_TYPE(a->type, CALL);
+#undef CALL
+}
+
+/* ---- attention ---- */
+/* Scores with the mask's row: hidden where a PRED mask is false, else its values added. */
+INLINE vf masked(const tt_dtype type, const void *mask, int64_t i, int64_t n, vf s) {
+    if (!mask)
+        return s;
+    if (type != TT_PRED)
+        return s + v_get_n(type, mask, i, n);
+    const uint8_t *keep = (const uint8_t *)mask + i;
+#if SIMD == 512
+    const __m128i bytes = _mm_maskz_loadu_epi8(v_lanes(n), keep);
+    return (vf)_mm512_mask_mov_ps(_mm512_set1_ps(-INFINITY), _mm_test_epi8_mask(bytes, bytes), (__m512)s);
+#else
+    vi lanes = {0};
+    for (int j = 0; j < SIMD_VL && j < n; j++)
+        lanes[j] = -(keep[j] != 0);
+    return v_select(lanes, s, v_set(-INFINITY));
+#endif
+}
+
+#define BY_MASK_TYPE(TYPE, CALL)                                                                                      \
+    do {                                                                                                              \
+        if ((TYPE) == TT_PRED)                                                                                        \
+            CALL(TT_PRED);                                                                                            \
+        else                                                                                                          \
+            BY_TYPE(TYPE, CALL);                                                                                      \
+    } while (0)
+
+/* One row of one block of the flash scheme: scores become exp(score * scale + mask - top), 0 from n to width. */
+INLINE float attend_typed(const tt_dtype mask_type, const bool to_bf16, float *scores, int64_t n, int64_t width,
+                          float scale, const void *mask, float *top, void *out) {
+    const vf factor = v_set(scale);
+    vf best = v_set(-INFINITY);
+    int64_t i = 0;
+    for (; i < n; i += SIMD_VL) {
+        const vf s = masked(mask_type, mask, i, n - i, v_load_n(scores + i, n - i) * factor);
+        v_store_n(scores + i, s, n - i);
+        best = v_max(best, v_first_n(s, n - i, v_set(-INFINITY)));
+    }
+    const float seen = v_top(best);
+    if (seen > *top || seen != seen)
+        *top = seen;
+    const vf shift = v_set(*top == -INFINITY ? 0.f : *top);
+    vf sum = v_zero();
+    for (i = 0; i < width; i += SIMD_VL) {
+        vf e = v_zero();
+        if (i < n)
+            e = v_first_n(v_exp(v_load_n(scores + i, n - i) - shift), n - i, v_zero());
+        sum += e;
+        if (to_bf16)
+            v_store_bf16_n((uint16_t *)out + i, e, width - i);
+        else
+            v_store_n((float *)out + i, e, width - i);
+    }
+    return v_sum(sum);
+}
+
+static float attend(float *scores, int64_t n, int64_t width, float scale, tt_dtype mask_type, const void *mask,
+                    float *top, bool to_bf16, void *out) {
+#define CALL(T)                                                                                                       \
+    return to_bf16 ? attend_typed(T, true, scores, n, width, scale, mask, top, out)                                   \
+                   : attend_typed(T, false, scores, n, width, scale, mask, top, out)
+    BY_MASK_TYPE(mask_type, CALL);
+#undef CALL
+}
+
+static void scale_row(float *x, int64_t n, float factor) {
+    const vf f = v_set(factor);
+    for (int64_t i = 0; i < n; i += SIMD_VL)
+        v_store_n(x + i, v_load_n(x + i, n - i) * f, n - i);
+}
+
+/* scores -> p = exp(score * scale + mask - lse); dp -> p (dp - delta) scale; both 0 from n to width */
+INLINE void attend_backward_typed(const tt_dtype mask_type, float *scores, float *dp, int64_t n, int64_t width,
+                                  float scale, const void *mask, float lse, float delta) {
+    const vf factor = v_set(scale), shift = v_set(lse), d = v_set(delta);
+    for (int64_t i = 0; i < width; i += SIMD_VL) {
+        if (i >= n) {
+            v_store_n(scores + i, v_zero(), width - i);
+            v_store_n(dp + i, v_zero(), width - i);
+            continue;
+        }
+        const vf s = masked(mask_type, mask, i, n - i, v_load_n(scores + i, n - i) * factor);
+        const vf p = v_exp(s - shift), ds = p * (v_load_n(dp + i, n - i) - d) * factor;
+        v_store_n(scores + i, v_first_n(p, n - i, v_zero()), width - i);
+        v_store_n(dp + i, v_first_n(ds, n - i, v_zero()), width - i);
+    }
+}
+
+static void attend_backward(float *scores, float *dp, int64_t n, int64_t width, float scale, tt_dtype mask_type,
+                            const void *mask, float lse, float delta) {
+#define CALL(T) attend_backward_typed(T, scores, dp, n, width, scale, mask, lse, delta)
+    BY_MASK_TYPE(mask_type, CALL);
+#undef CALL
+}
+#undef BY_MASK_TYPE
+#undef BY_TYPE
+
+static float dot(const float *a, const float *b, int64_t n) {
+    vf sum = v_zero();
+    for (int64_t i = 0; i < n; i += SIMD_VL)
+        sum = v_fma(v_load_n(a + i, n - i), v_load_n(b + i, n - i), sum);
+    return v_sum(sum);
+}
+
+/* dst += src */
+static void add(float *dst, const float *src, int64_t n) {
+    for (int64_t i = 0; i < n; i += SIMD_VL)
+        v_store_n(dst + i, v_load_n(dst + i, n - i) + v_load_n(src + i, n - i), n - i);
+}
