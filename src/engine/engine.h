@@ -71,11 +71,16 @@ extern tt_error *const eng_not_mine;
  * inner row reduction) in one pass over tiles. Values round to their dtype at every op, so a loop equals the reference kernels bit for bit
  * except where a transcendental function's own kernel differs, and there both use the same vector function. */
 typedef struct eng_loop eng_loop;
-/* Groups for one block: group[i] for block->nodes[i]: -1 alone, else a group number; members of one group are computed by one loop placed at the last member. */
+/* Groups for one block: group[i] for block->nodes[i]: -1 alone, else a group number; members of one group are computed by one loop placed
+ * at the last member. ENG_LOOKED_THROUGH: a constant or shape op that several loops read through and nobody needs in memory: no step.
+ * is_result: by the same index. A loop's inputs (out_inputs), not its nodes' operands, are what must be alive when it runs. */
+enum { ENG_LOOKED_THROUGH = -2 };
 void eng_fuse(tt_arena *arena, const hlo_graph *g, const hlo_block *block, const bool *is_result, int *out_group, int *out_n_groups);
 /* Compiles a group. inputs: values from outside (in the order run expects), outputs: members used outside. NULL: cannot (then members run singly). */
 eng_loop *eng_loop_create(tt_arena *arena, const hlo_graph *g, int n_nodes, const hlo_ref *nodes, int n_outputs, const hlo_ref *outputs, int *out_n_inputs, const hlo_ref **out_inputs);
 void eng_loop_run(const eng_loop *, void *const *inputs, void *const *outputs);
+/* May output o's array be input i's? Every read of the input then is of the element being written, and comes first. */
+bool eng_loop_in_place(const eng_loop *, int output, int input);
 
 /* Vector math shared by loops, reductions and composites: arrays of n floats (dst may equal src). max error in ulp in loop_math.c. */
 void eng_vexp(float *dst, const float *src, int64_t n);

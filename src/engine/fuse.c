@@ -4,7 +4,7 @@
  * it is elementwise and as large. Once an outside node uses a member the group is closed, so a loop placed at its last member
  * comes before every outside user and after everything it reads. One pass, constant work per operand.
  * Constants and shape ops on values from outside are not computed: loops look through them (loop_view.h). Where after grouping nobody
- * needs such a node in memory it is given to a group that reads it, which keeps it from being run. */
+ * needs such a node in memory it is given to the group that reads it, or marked as read through by several: either way it is not run. */
 #include "engine/loop.h"
 #include "engine/loop_view.h"
 
@@ -103,7 +103,7 @@ static void need_captured(bool *needed, fuser *f, const hlo_block *block) {
 }
 
 /* Gives nodes that loops only look through to the loop that does. Last to first, so that chains go whole. A node that several
- * loops look through stays alone: a loop's members may not be read from outside unless it computes them. */
+ * loops look through belongs to none: a loop's members may not be read from outside unless it computes them. */
 static void absorb(fuser *f, tt_arena *arena, const bool *is_result) {
     enum { UNUSED = -1, SHARED = -2 };
     const hlo_block *block = f->block;
@@ -116,23 +116,21 @@ static void absorb(fuser *f, tt_arena *arena, const bool *is_result) {
     for (int i = block->n_nodes - 1; i >= 0; i--) {
         hlo_ref r = block->nodes[i];
         const hlo_node *node = hlo_node_at(f->g, r);
-        bool member = f->of[i] >= 0, view = !member && loop_view_is(f->g, r);
-        if (view && !needed[i] && reader[i] >= 0)
-            f->of[i] = reader[i];
+        bool member = f->of[i] >= 0, view = !member && loop_view_is(f->g, r) && hlo_type_elements(node->type);
+        if (view && !needed[i] && reader[i] != UNUSED)
+            f->of[i] = reader[i] >= 0 ? reader[i] : ENG_LOOKED_THROUGH;
         int mine = member ? top(f, f->of[i]) : f->of[i];
         for (uint32_t k = 0; k < node->n_operands; k++) {
             hlo_ref o = node->operands[k];
             if (!f->position[o])
                 continue;
             int p = f->position[o] - 1;
-            if (mine < 0 || (view && f->of[i] < 0)) {
-                if (!view || needed[i] || reader[i] == UNUSED)
-                    needed[p] = true;
-                else
-                    reader[p] = SHARED;
-            } else {
+            if (mine == ENG_LOOKED_THROUGH)
+                reader[p] = SHARED;
+            else if (mine < 0)
+                needed[p] = true;
+            else
                 reader[p] = reader[p] == UNUSED || reader[p] == mine ? mine : SHARED;
-            }
             if (member) {
                 loop_view v;
                 loop_view_resolve(f->g, o, node->type, &v);
@@ -157,7 +155,7 @@ void eng_fuse(tt_arena *arena, const hlo_graph *g, const hlo_block *block, const
     }
     for (int i = 0; i < block->n_nodes; i++) {
         const hlo_node *node = hlo_node_at(g, block->nodes[i]);
-        if (loop_find_node(g, node) || reshapes_member(&f, node)) {
+        if (node->type && hlo_type_elements(node->type) && (loop_find_node(g, node) || reshapes_member(&f, node))) {
             join(&f, i, node);
             continue;
         }

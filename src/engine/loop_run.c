@@ -304,3 +304,21 @@ void eng_loop_run(const eng_loop *l, void *const *inputs, void *const *outputs) 
     else if (l->n_tasks > 1)
         eng_parallel(l->n_tasks, task, &r);
 }
+
+bool eng_loop_in_place(const eng_loop *l, int output, int input) {
+    int first_write = l->n_instrs, last_read = -1;
+    for (int i = 0; i < l->n_instrs; i++) {
+        const loop_instr *q = &l->instrs[i];
+        if (q->d == l->n_sources + output && i < first_write)
+            first_write = i;
+        int slots[3] = {q->a, q->b, q->c};
+        for (int k = 0; k < 3; k++) {
+            if (slots[k] >= l->n_sources || l->sources[slots[k]].input != input)
+                continue;
+            if (l->sources[slots[k]].kind != LOOP_DIRECT || l->sources[slots[k]].size != l->output_size[output])
+                return false;
+            last_read = i;
+        }
+    }
+    return last_read <= first_write;
+}

@@ -344,47 +344,14 @@ static tt_status add_kernel(eng_builder *b, hlo_ref ref) {
 }
 
 /* ---- loops ---- */
-/* Which inputs may an output overwrite? The output's element i must need element i of the input and no other, and every
- * node that reads the input must come before the output: then a tile can be written where it was read. */
-static bool reads_in_place(eng_builder *b, int n, const hlo_ref *nodes, hlo_ref output, hlo_ref input) {
-    hlo_graph *g = b->p->g;
-    const hlo_type *x = hlo_type_of(g, input), *y = hlo_type_of(g, output);
-    if (!hlo_dims_equal(x, y) || tt_dtype_size(x->dtype) != tt_dtype_size(y->dtype))
-        return false;
-    for (int i = 0; i < n; i++) {
-        const hlo_node *m = hlo_node_at(g, nodes[i]);
-        for (uint32_t k = 0; k < m->n_operands; k++)
-            if (m->operands[k] == input && (b->p->stamps[nodes[i]] != b->p->stamp || !hlo_dims_equal(m->type, y)))
-                return false;
-    }
-    return true;
-}
-
-static void find_in_place(eng_builder *b, eng_draft *d, int n, const hlo_ref *nodes, int n_in, const hlo_ref *inputs, int n_out, const hlo_ref *outputs) {
-    hlo_graph *g = b->p->g;
-    if ((int64_t)n * n_out * n_in > 200000)
+/* Which inputs may an output overwrite? */
+static void find_in_place(eng_builder *b, eng_draft *d, int n_in, int n_out) {
+    if ((int64_t)n_out * n_in > 4096)
         return; /* planning stays linear */
-    for (int i = 0; i < n; i++) {
-        unsigned op = hlo_node_at(g, nodes[i])->op;
-        if (!(hlo_op_flags((hlo_op)op) & HLO_F_ELEM) && op != HLO_BROADCAST_IN_DIM && op != HLO_CONSTANT && op != HLO_IOTA)
-            return;
-    }
     d->over = TT_NEW_N(b->p->temporary, bool, n_in * n_out);
-    for (int o = 0; o < n_out; o++) {
-        /* stamp the output and the elementwise nodes that lead to it */
-        uint32_t stamp = ++b->p->stamp;
-        b->p->stamps[outputs[o]] = stamp;
-        for (int i = n - 1; i >= 0; i--) {
-            const hlo_node *m = hlo_node_at(g, nodes[i]);
-            if (b->p->stamps[nodes[i]] != stamp || !(hlo_op_flags((hlo_op)m->op) & HLO_F_ELEM))
-                continue;
-            for (uint32_t k = 0; k < m->n_operands; k++)
-                if (hlo_op_flags((hlo_op)hlo_node_at(g, m->operands[k])->op) & HLO_F_ELEM)
-                    b->p->stamps[m->operands[k]] = stamp;
-        }
+    for (int o = 0; o < n_out; o++)
         for (int i = 0; i < n_in; i++)
-            d->over[o * n_in + i] = reads_in_place(b, n, nodes, outputs[o], inputs[i]);
-    }
+            d->over[o * n_in + i] = eng_loop_in_place(d->step.loop, o, i);
 }
 
 static bool is_empty(const hlo_graph *g, hlo_ref r) {
@@ -423,7 +390,7 @@ static tt_status add_loop(eng_builder *b, int n, const hlo_ref *nodes, bool *out
         TT_TRY(set_input(b, d, k, inputs[k]));
     for (int k = 0; k < n_out; k++)
         set_output(b, d, k, outputs[k]);
-    find_in_place(b, d, n, nodes, n_in, inputs, n_out, outputs);
+    find_in_place(b, d, n_in, n_out);
     double work = 0;
     for (int i = 0; i < n; i++)
         work += (double)hlo_type_elements(hlo_node_at(p->g, nodes[i])->type);
@@ -599,7 +566,7 @@ static tt_status add_nodes(eng_builder *b, hlo_block *block) {
             members[start[group[i]] + fill[group[i]]++] = block->nodes[i];
     for (int i = 0; i < n; i++) {
         int k = group[i];
-        if (k >= 0 && last[k] != i)
+        if (k == ENG_LOOKED_THROUGH || (k >= 0 && last[k] != i))
             continue;
         bool done = false;
         if (k >= 0)
