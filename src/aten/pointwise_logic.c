@@ -171,3 +171,36 @@ LOWER_FN(lower_pw_zero) {
     lower_out_like(L, hlo_splat(L->g, &t, 0), self);
     return hlo_graph_take_error(L->g);
 }
+
+/* isin(elements, test_elements, *, assume_unique, invert): every element against every test, so only while that is little */
+LOWER_FN(lower_pw_isin) {
+    elem e;
+    const tt_tensor *elements = L->args[0].tag == TT_ARG_TENSOR ? lower_tensor(L, 0) : NULL;
+    const tt_tensor *tests = L->args[1].tag == TT_ARG_TENSOR ? lower_tensor(L, 1) : NULL;
+    bool invert = lower_bool(L, 3, false);
+    int64_t n = 1, m = 1;
+    for (int d = 0; elements && d < elements->rank; d++)
+        n *= elements->dims[d];
+    for (int d = 0; tests && d < tests->rank; d++)
+        m *= tests->dims[d];
+    if ((double)n * (double)m > 1e8)
+        LOWER_UNSUPPORTED(L, "too many elements times tests");
+    const tt_tensor *all[2] = {elements ? elements : tests, tests ? tests : elements};
+    tt_dtype dtype = lower_result_type(L, 2, all);
+    TT_TRY(hlo_graph_take_error(L->g));
+    if (!elements || !tests) { /* the Scalar counts as a Python number */
+        TT_TRY(elem_begin2(L, &e, 0));
+        dtype = e.common;
+    }
+    hlo_graph *g = L->g;
+    const int64_t grid[2] = {n, m}, along_n = 0, along_m = 1;
+    hlo_ref a = elements ? hlo_reshape(g, hlo_convert(g, elements->value, dtype), 1, &n)
+                         : hlo_reshape(g, lower_scalar(L, 0, dtype), 1, &n);
+    hlo_ref b = tests ? hlo_reshape(g, hlo_convert(g, tests->value, dtype), 1, &m)
+                      : hlo_reshape(g, lower_scalar(L, 1, dtype), 1, &m);
+    hlo_ref same = hlo_compare(g, invert ? "NE" : "EQ", hlo_broadcast_in_dim(g, a, 2, grid, &along_n),
+                               hlo_broadcast_in_dim(g, b, 2, grid, &along_m));
+    hlo_ref r = hlo_reduce(g, invert ? HLO_AND : HLO_OR, same, HLO_NONE, 1, &along_m);
+    lower_out(L, elements ? hlo_reshape(g, r, elements->rank, elements->dims) : hlo_reshape(g, r, 0, NULL));
+    return hlo_graph_take_error(g);
+}

@@ -394,3 +394,20 @@ LOWER_FN(lower_shape_unfold_backward) {
     lower_out(L, hlo_convert(L->g, r, grad->dtype));
     return hlo_graph_take_error(L->g);
 }
+
+/* repeat_interleave.Tensor(repeats, *, output_size): position i belongs to the first entry whose running sum exceeds i.
+ * Without output_size the result's size is data. */
+LOWER_FN(lower_shape_repeat_interleave) {
+    const tt_tensor *x = lower_tensor(L, 0);
+    int64_t n = lower_int(L, 1, -1), m = x->rank ? x->dims[0] : 0;
+    TT_CHECK(x->rank == 1, INVALID_ARGUMENT, "repeat_interleave only accept 1D vector as repeat");
+    if (n < 0 || (x->dtype != TT_I64 && x->dtype != TT_I32) || (double)n * (double)m > 1e8)
+        LOWER_UNSUPPORTED(L, "a size that depends on data");
+    const int64_t grid[2] = {n, m}, low = m > 0 ? m - 1 : 0, high = 0, along = 1;
+    hlo_window w = {.size = &m, .padding_low = &low, .padding_high = &high};
+    hlo_ref sums = m > 1 ? hlo_reduce_window(L->g, HLO_ADD, x->value, HLO_NONE, &w) : x->value;
+    hlo_type t = hlo_type_make(x->dtype, 2, grid);
+    hlo_ref past = hlo_compare(L->g, "LE", hlo_broadcast_in_dim(L->g, sums, 2, grid, &along), hlo_iota(L->g, &t, 0));
+    lower_out(L, hlo_reduce(L->g, HLO_ADD, hlo_convert(L->g, past, x->dtype), HLO_NONE, 1, &along));
+    return hlo_graph_take_error(L->g);
+}
