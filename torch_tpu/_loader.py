@@ -87,6 +87,20 @@ def _follow_matmul_precision():
     torch.set_float32_matmul_precision = set_float32_matmul_precision
 
 
+def _compile_for_tpu_by_default():
+    # torch.compile without a backend, and with "inductor": graphs on tpu go to our backend, all others where they went.
+    original = torch._TorchCompileInductorWrapper.__call__
+
+    def call(self, model_, inputs_):
+        from torch_tpu import compile as ours
+
+        if ours._graph_device(model_, inputs_) is None:
+            return original(self, model_, inputs_)
+        return ours.tpu(model_, inputs_)
+
+    torch._TorchCompileInductorWrapper.__call__ = call
+
+
 def load():
     _load_libraries()
     torch.utils.rename_privateuse1_backend("tpu")
@@ -103,3 +117,4 @@ def load():
     _print_without_device_ops()
     _accept_new_name_in_dlpack()
     _follow_matmul_precision()
+    _compile_for_tpu_by_default()

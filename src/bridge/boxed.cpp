@@ -70,43 +70,39 @@ static void flatten_tensors(c10::ArrayRef<IValue> list, tt_arg &out, Frame &fram
     out.u.tensors = pointers;
 }
 
-static void flatten_list(c10::ArrayRef<IValue> list, tt_arg &out, Frame &frame) {
-    out.n = static_cast<int>(list.size());
-    const auto &first = list[0];
-    bool tensors = false, same = true;
-    for (const auto &item : list) {
-        tensors |= item.isTensor() || item.isNone();
-        same &= item.isInt() == first.isInt() && item.isDouble() == first.isDouble() && item.isBool() == first.isBool();
-    }
-    if (tensors) {
-        flatten_tensors(list, out, frame);
-    } else if (same && first.isInt()) {
-        auto *ints = frame.take<int64_t>(list.size());
-        for (size_t i = 0; i < list.size(); i++)
+// By the list's element type and not by what it holds: Scalar[] stays a list of scalars, whatever they are.
+static void flatten_list(const IValue &value, c10::ArrayRef<IValue> list, tt_arg &out, Frame &frame) {
+    const size_t n = list.size();
+    out.n = static_cast<int>(n);
+    if (value.isIntList()) {
+        auto *ints = frame.take<int64_t>(n);
+        for (size_t i = 0; i < n; i++)
             ints[i] = list[i].toInt();
         out.tag = TT_ARG_INTS;
         out.u.ints = ints;
-    } else if (first.isSymInt()) {
-        auto *ints = frame.take<int64_t>(list.size());
-        for (size_t i = 0; i < list.size(); i++)
+    } else if (value.isTensorList() || value.isOptionalTensorList()) {
+        flatten_tensors(list, out, frame);
+    } else if (value.isSymIntList()) {
+        auto *ints = frame.take<int64_t>(n);
+        for (size_t i = 0; i < n; i++)
             ints[i] = list[i].isInt() ? list[i].toInt() : list[i].toSymInt().guard_int(__FILE__, __LINE__);
         out.tag = TT_ARG_INTS;
         out.u.ints = ints;
-    } else if (same && first.isDouble()) {
-        auto *doubles = frame.take<double>(list.size());
-        for (size_t i = 0; i < list.size(); i++)
+    } else if (value.isDoubleList()) {
+        auto *doubles = frame.take<double>(n);
+        for (size_t i = 0; i < n; i++)
             doubles[i] = list[i].toDouble();
         out.tag = TT_ARG_DOUBLES;
         out.u.doubles = doubles;
-    } else if (same && first.isBool()) {
-        auto *bools = frame.take<bool>(list.size());
-        for (size_t i = 0; i < list.size(); i++)
+    } else if (value.isBoolList()) {
+        auto *bools = frame.take<bool>(n);
+        for (size_t i = 0; i < n; i++)
             bools[i] = list[i].toBool();
         out.tag = TT_ARG_BOOLS;
         out.u.bools = bools;
     } else {
-        auto *scalars = frame.take<tt_arg>(list.size());
-        for (size_t i = 0; i < list.size(); i++)
+        auto *scalars = frame.take<tt_arg>(n);
+        for (size_t i = 0; i < n; i++)
             flatten(list[i], scalars[i], frame);
         out.tag = TT_ARG_SCALARS;
         out.u.scalars = scalars;
@@ -137,16 +133,7 @@ static void flatten(const IValue &value, tt_arg &out, Frame &frame) {
         out.tag = TT_ARG_BOOL;
         out.u.i = value.toBool();
     } else if (value.isList()) {
-        const auto list = value.toListRef();
-        if (list.empty()) { // the schema's element type is kept by the list
-            out.tag = value.isTensorList() || value.isOptionalTensorList() ? TT_ARG_TENSORS
-                      : value.isDoubleList()                               ? TT_ARG_DOUBLES
-                      : value.isBoolList()                                 ? TT_ARG_BOOLS
-                                                                           : TT_ARG_INTS;
-            out.u.ints = nullptr;
-            return;
-        }
-        flatten_list(list, out, frame);
+        flatten_list(value, value.toListRef(), out, frame);
     } else if (value.isComplexDouble()) {
         const auto number = value.toComplexDouble();
         out.tag = TT_ARG_COMPLEX;
@@ -499,9 +486,10 @@ void Boxed::operator()(const c10::OperatorHandle &op, DispatchKeySet, Stack *sta
 }
 
 // ---------------------------------------------------------------- registration
-static std::vector<std::string> g_registered, g_unknown;
+static std::vector<std::string> g_registered, g_unknown, g_twice;
 const std::vector<std::string> &rows_registered() { return g_registered; }
 const std::vector<std::string> &rows_unknown() { return g_unknown; }
+const std::vector<std::string> &rows_twice() { return g_twice; }
 
 // A kernel for an op that PyTorch composes from others would take its autograd formula away, so such rows serve only where the
 // op's own formula exists, complete with its backward.
@@ -518,6 +506,10 @@ static void register_row(torch::Library &library, const tt_row *row, Form form, 
     const auto op = c10::Dispatcher::singleton().findSchema({base, dot ? dot + 1 : ""});
     if (!op) { // another PyTorch version, or a typing error: tests look at the list
         g_unknown.emplace_back(name);
+        return;
+    }
+    if (std::find(g_registered.begin(), g_registered.end(), name) != g_registered.end()) {
+        g_twice.emplace_back(name);
         return;
     }
     if (op->hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd) && !composite_allowed(name))

@@ -1,5 +1,5 @@
 // fallback.cpp - what happens when an op has no lowering: it runs on the CPU, counted and warned of once, or raises, as
-// TORCH_TPU_CPU_FALLBACK says. Also raises user errors in PyTorch's own words, by running the op on meta tensors.
+// TORCH_TPU_CPU_FALLBACK says. Also raises user errors in PyTorch's own words, by running the op on CPU stand-ins.
 // Must not know single ops, except those whose schema does not tell what they write.
 #include "bridge/tensor.h"
 #include "base/env.h"
@@ -203,57 +203,51 @@ static void fallback(const c10::OperatorHandle &op, Stack *stack) {
 }
 
 // ---------------------------------------------------------------- PyTorch's own words
-static Tensor to_meta(const Tensor &tensor) {
-    if (!tensor.defined() || tensor.device().type() != kTPU) // a 0-dim CPU tensor may stay one
+// A CPU tensor of the same type over memory that is never touched unless the op really runs; integers are zero, since they may be
+// indices. (Meta tensors would be cheaper, but PyTorch's meta kernels have texts of their own.)
+static Tensor stand_in(const Tensor &tensor) {
+    if (!is_tpu(tensor))
         return tensor;
-    Tensor meta = at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options().device(c10::DeviceType::Meta).pinned_memory(false));
-    return meta;
+    Tensor host = at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options().device(c10::DeviceType::CPU));
+    return c10::isIntegralType(tensor.scalar_type(), true) ? host.zero_() : host;
 }
 
-static IValue value_to_meta(const IValue &value) {
+static IValue stand_in_value(const IValue &value) {
     if (value.isTensor())
-        return to_meta(value.toTensor());
+        return stand_in(value.toTensor());
     if (value.isTensorList()) {
         c10::List<Tensor> list;
         for (const auto &tensor : value.toTensorVector())
-            list.push_back(to_meta(tensor));
+            list.push_back(stand_in(tensor));
         return list;
     }
     if (value.isOptionalTensorList()) {
         c10::List<std::optional<Tensor>> list;
         for (const auto &item : value.toListRef())
-            list.push_back(item.isNone() ? std::optional<Tensor>() : std::optional<Tensor>(to_meta(item.toTensor())));
+            list.push_back(item.isNone() ? std::optional<Tensor>() : std::optional<Tensor>(stand_in(item.toTensor())));
         return list;
     }
     if (value.isDevice())
-        return Device(c10::DeviceType::Meta);
+        return Device(c10::DeviceType::CPU);
     if (value.isGenerator())
         return {};
     return value;
 }
 
 void raise_as_pytorch(const c10::OperatorHandle &op, const Stack &stack) {
-    if (!op.hasKernelForDispatchKey(DispatchKey::Meta) &&
-        !op.hasKernelForDispatchKey(DispatchKey::CompositeExplicitAutogradNonFunctional))
-        return;
-    const size_t n = op.schema().arguments().size();
-    Stack meta;
-    meta.reserve(n);
-    bool tensors = false;
-    for (size_t i = stack.size() - n; i < stack.size(); i++) {
-        meta.push_back(value_to_meta(stack[i]));
-        tensors |= meta.back().isTensor() || meta.back().isTensorList() || meta.back().isDevice();
-    }
-    if (!tensors)
-        return;
     struct Quiet final : c10::WarningHandler {
         void process(const c10::Warning &) override {}
     } handler;
+    const size_t n = op.schema().arguments().size();
+    Stack host;
+    host.reserve(n);
+    for (size_t i = stack.size() - n; i < stack.size(); i++)
+        host.push_back(stand_in_value(stack[i]));
     try {
         c10::WarningUtils::WarningHandlerGuard quiet(&handler);
-        op.callBoxed(meta);
+        op.callBoxed(host);
     } catch (const c10::NotImplementedError &) {
-        // no meta kernel for this: the caller has its own text
+        // the CPU lacks this one: the caller has its own text
     }
 }
 

@@ -108,14 +108,15 @@ void register_special(torch::Library &);
 // ---- fallback.cpp ----
 enum class Reason { NoKernel, NoLowering, HostOp };
 void run_on_cpu(const c10::OperatorHandle &, Stack *, Reason, const char *detail);
-// Runs the op on meta tensors so that PyTorch raises its own text. Returns when it does not.
+// Runs a failed op on CPU stand-ins so that PyTorch raises its own text. Returns when it does not.
 void raise_as_pytorch(const c10::OperatorHandle &, const Stack &);
 void register_fallback(torch::Library &);
 
 // ---- boxed.cpp ----
 void register_rows(torch::Library &);
 const std::vector<std::string> &rows_registered();
-const std::vector<std::string> &rows_unknown();
+const std::vector<std::string> &rows_unknown();      // no such op in this PyTorch
+const std::vector<std::string> &rows_twice();        // named by two rows: the first serves
 // index.Tensor and its like: CPU indices move to the device, masks become integer indices. True when the list changed.
 bool prepare_indices(IValue &list, Device, c10::IntArrayRef sizes);
 

@@ -46,9 +46,8 @@ def test_same_exception_and_text(name):
         SAME_TEXT[name](t.to("tpu"))
     plain = lambda e: re.sub(r"\s+", " ", str(e)).replace("tpu:0", "cpu").replace("_tpu", "_cpu")  # noqa: E731
     got, expected = plain(caught.value), plain(want)
-    # the same opening words: PyTorch's meta kernels differ from the CPU's in the tail of some
-    if name not in ("bool_minus_bool", "bitwise_float", "embedding_dtype", "mm_rank", "max_of_empty"):
-        assert got[:40] == expected[:40], f"{got!r} / {expected!r}"
+    if name not in ("bitwise_float",):  # the CPU names its kernel
+        assert got[:60] == expected[:60], f"{got!r} / {expected!r}"
     assert (torch.ones(2, device="tpu") + 1).tolist() == [2, 2]
 
 

@@ -89,7 +89,7 @@ def test_a_view_is_never_a_copy():
     missing = []
     for schema in torch._C._jit_get_all_schemas():
         views = [r for r in schema.returns if r.alias_info is not None and not r.alias_info.is_write]
-        if not schema.name.startswith("aten::") or not views:
+        if not schema.name.startswith("aten::") or "nested" in schema.name or not views:
             continue
         name = schema.name + ("." + schema.overload_name if schema.overload_name else "")
         try:

@@ -58,6 +58,7 @@ def test_the_import_is_cheap():
 
 def test_no_kernel_is_registered_for_an_op_that_does_not_exist():
     assert torch.ops.tpu_bridge.rows_unknown() == [] or torch.ops.tpu_bridge.torch_minor() != 13
+    assert torch.ops.tpu_bridge.rows_twice() == []
     dangling = [line for line in torch._C._dispatch_find_dangling_impls() if "PrivateUse1" in line]
     assert dangling == []
 
