@@ -98,22 +98,34 @@ class HostView {
     int waited_ = -1;
 };
 
-c10::intrusive_ptr<c10d::Work> finished() {
+void collect(const IValue &value, c10::List<Tensor> &out) {
+    if (value.isTensor())
+        out.push_back(value.toTensor());
+    else if (value.isList())
+        for (const IValue &inner : value.toListRef())
+            collect(inner, out);
+}
+
+// Work that is done; its future holds the op's first argument, the tensors it wrote (DDP reads them there).
+c10::intrusive_ptr<c10d::Work> finished(const IValue &written) {
+    c10::List<Tensor> tensors;
+    collect(written, tensors);
     auto future = c10::make_intrusive<c10::ivalue::Future>(c10::ListType::ofTensors());
-    future->markCompleted(IValue(c10::List<Tensor>()));
+    future->markCompleted(IValue(std::move(tensors)));
     return c10d::Work::create_from_future(future);
 }
 
 void run(const c10::OperatorHandle &op, Stack *stack) {
     const size_t n = op.schema().arguments().size();
     HostView host;
+    const IValue written = (*stack)[stack->size() - n];
     for (size_t i = stack->size() - n; i < stack->size(); i++)
         (*stack)[i] = host.view((*stack)[i]);
     const size_t base = stack->size() - n;
     op.redispatchBoxed(DispatchKeySet(DispatchKey::CPU), stack);
     stack->back().toCustomClass<c10d::Work>()->wait();
     host.write_back();
-    stack->back() = IValue(finished()); // the caller waits again, which Gloo's send and recv would do for ever
+    stack->back() = IValue(finished(written)); // the caller waits again, which Gloo's send and recv would do for ever
     for (size_t i = base; i + 1 < stack->size(); i++)
         (*stack)[i] = host.original((*stack)[i]);
 }
