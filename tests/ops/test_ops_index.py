@@ -1,0 +1,99 @@
+"""Reading and writing by index, sorting and searching, against the CPU."""
+
+import pytest
+import torch
+from compare import check, check_op
+
+OPS = """index_select index_add index_copy index_fill gather scatter scatter_add take put masked_scatter take_along_dim
+nn.functional.embedding sort msort argsort topk searchsorted bucketize index_put __getitem__ scatter_reduce index_reduce""".split()
+
+
+@pytest.mark.parametrize("name", [n for n in OPS if n not in ("scatter_reduce", "index_reduce")])
+def test_float32(name):
+    check_op(name, torch.float32, limit=10)
+
+
+@pytest.mark.parametrize("name", ["scatter_reduce", "index_reduce"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int64])
+def test_reductions(name, dtype):
+    check_op(name, dtype, limit=6)
+
+
+@pytest.mark.parametrize("name", ["gather", "index_select", "scatter_add", "take"])
+@pytest.mark.parametrize("dtype", [torch.int64, torch.bool, torch.bfloat16])
+def test_other_types(name, dtype):
+    check_op(name, dtype, limit=4)
+
+
+INDICES = [
+    (torch.tensor([2, 0, -1]),),
+    (torch.tensor([[2, 0], [1, -3]]),),
+    (torch.tensor([1, 0]), torch.tensor([3, -1])),
+    (slice(None), torch.tensor([3, -1])),
+    (torch.tensor([1, 0]), slice(None), torch.tensor([3, -1])),
+    (slice(None), torch.tensor([[1], [0]]), torch.tensor([3, 4, 0])),
+    (torch.tensor([], dtype=torch.int64),),
+    (torch.tensor([0, 2], dtype=torch.int32), 1),
+    (..., torch.tensor(2)),
+    (None, torch.tensor([1])),
+]
+
+
+@pytest.mark.parametrize("index", INDICES, ids=str)
+def test_index(index):
+    x = torch.arange(60.0).reshape(3, 4, 5).requires_grad_()
+    check(lambda x, *i: x[i], (x, *index), {}, f"index {index}")
+
+
+@pytest.mark.parametrize("accumulate", [False, True])
+@pytest.mark.parametrize("index", INDICES[:7], ids=str)
+def test_index_put(index, accumulate):
+    index = tuple(slice(None) if isinstance(i, slice) else i for i in index)
+    tensors = [None if isinstance(i, slice) else i for i in index]
+    x = torch.arange(60.0).reshape(3, 4, 5)
+    value = torch.arange(float(x[index].numel())).reshape(x[index].shape) if not accumulate else torch.tensor(2.5)
+
+    def put(x, value, *tensors):
+        return torch.ops.aten.index_put(x, list(tensors), value, accumulate)
+
+    check(put, (x, value, *tensors), {}, f"index_put {index}", grad=False)
+
+
+def test_masks():
+    x = torch.arange(12.0).reshape(3, 4)
+    mask = x % 3 == 1
+    check(lambda x, m: x[m], (x, mask), {}, "x[mask]", grad=False)
+
+    def write(x, m):
+        y = x.clone()
+        y[m] = -1
+        y[:, 1] += 5
+        y[torch.tensor([0, 2], device=x.device), 2] = torch.tensor([7.0, 8.0], device=x.device)
+        return y
+
+    check(write, (x, mask), {}, "writes", grad=False)
+
+
+def test_embedding_gradient():
+    w = torch.randn(7, 4, requires_grad=True)
+    i = torch.tensor([[1, 2, 2], [6, 0, 1]])
+    for kwargs in ({}, {"padding_idx": 2}, {"scale_grad_by_freq": True}):
+        check(lambda w, i, kw=kwargs: torch.nn.functional.embedding(i, w, **kw), (w, i), {}, f"embedding {kwargs}")
+
+
+@pytest.mark.parametrize("right", [False, True])
+def test_search(right):
+    edges = torch.tensor([1.0, 2, 2, 5])
+    values = torch.tensor([[0.0, 1, 2], [2.5, 5, float("nan")]])
+    check(torch.searchsorted, (edges, values), {"right": right}, "searchsorted", grad=False)
+    check(torch.bucketize, (values, edges), {"right": right, "out_int32": True}, "bucketize", grad=False)
+    big = torch.arange(5000.0)
+    check(torch.searchsorted, (big, torch.rand(2000) * 5100 - 50), {"right": right}, "searchsorted by halves", grad=False)
+
+
+def test_sort_puts_nan_last():
+    x = torch.tensor([3.0, float("nan"), -1, float("inf"), 3, -float("inf")])
+    for descending in (False, True):
+        check(torch.sort, (x,), {"stable": True, "descending": descending}, "sort", grad=False)
+    check(torch.topk, (x, 3), {}, "topk", grad=False)
+    check(torch.topk, (x, 2), {"largest": False}, "smallest", grad=False)

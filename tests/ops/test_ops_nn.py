@@ -1,0 +1,125 @@
+"""Products, convolutions, pooling, norms, attention and losses against the CPU, forward and backward."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from compare import check, check_op
+
+OPS = """mm addmm bmm baddbmm addbmm mv addmv addr dot vdot matmul einsum nn.functional.linear
+softmax log_softmax nn.functional.layer_norm nn.functional.group_norm nn.functional.batch_norm nn.functional.instance_norm
+nn.functional.scaled_dot_product_attention nn.functional.conv1d nn.functional.conv2d nn.functional.conv3d
+nn.functional.conv_transpose1d nn.functional.conv_transpose2d nn.functional.conv_transpose3d
+nn.functional.max_pool1d nn.functional.max_pool2d nn.functional.max_pool3d nn.functional.avg_pool1d nn.functional.avg_pool2d
+nn.functional.avg_pool3d nn.functional.adaptive_avg_pool1d nn.functional.adaptive_avg_pool2d nn.functional.adaptive_avg_pool3d
+nn.functional.adaptive_max_pool1d nn.functional.adaptive_max_pool2d nn.functional.adaptive_max_pool3d
+nn.functional.upsample_nearest nn.functional.upsample_bilinear nn.functional.mse_loss nn.functional.nll_loss
+nn.functional.cross_entropy nn.functional.smooth_l1_loss nn.functional.huber_loss nn.functional.binary_cross_entropy
+nn.functional.binary_cross_entropy_with_logits nn.functional.kl_div nn.functional.l1_loss""".split()
+
+
+def dropout(sample):
+    return sample.kwargs.get("dropout_p", 0) > 0
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_float32(name):
+    check_op(name, torch.float32, skip=dropout)
+
+
+@pytest.mark.parametrize("name", "mm addmm baddbmm softmax log_softmax nn.functional.layer_norm nn.functional.conv2d nn.functional.max_pool2d".split())
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
+def test_other_floats(name, dtype):
+    check_op(name, dtype, limit=3)
+
+
+@pytest.mark.parametrize("name", ["mm", "addmm", "bmm"])
+def test_integers(name):
+    check_op(name, torch.int64, limit=4)
+
+
+def randn(*shape, grad=True):
+    return torch.randn(*shape, requires_grad=grad)
+
+
+@pytest.mark.parametrize("heads", [(4, 4), (4, 2), (4, 1)])
+@pytest.mark.parametrize("kind", ["plain", "causal", "float mask", "bool mask", "dead row"])
+def test_attention(heads, kind):
+    """Grouped queries and every kind of mask; a row that sees nothing gives zeros."""
+    torch.manual_seed(1)
+    q, k, v = randn(2, heads[0], 5, 8), randn(2, heads[1], 7, 8), randn(2, heads[1], 7, 6)
+    kwargs = {"enable_gqa": heads[0] != heads[1]}
+    if kind == "causal":
+        kwargs["is_causal"] = True
+    elif kind == "float mask":
+        kwargs["attn_mask"] = torch.randn(5, 7)
+    elif kind != "plain":
+        kwargs["attn_mask"] = torch.rand(2, 1, 5, 7) > 0.3
+        if kind == "dead row":
+            kwargs["attn_mask"][0, 0, 2] = False
+    check(F.scaled_dot_product_attention, (q, k, v), kwargs, f"attention {kind}")
+
+
+def test_attention_mask_gradient():
+    q, k, v, mask = randn(2, 2, 3, 4), randn(2, 2, 5, 4), randn(2, 2, 5, 4), randn(2, 1, 3, 5)
+    check(lambda *a: F.scaled_dot_product_attention(*a[:3], attn_mask=a[3]), (q, k, v, mask), {}, "attention mask gradient")
+
+
+@pytest.mark.parametrize("groups, stride, padding, dilation", [(1, 1, 0, 1), (2, 2, 1, 1), (4, 1, 2, 2), (2, 3, 2, 1)])
+def test_convolution(groups, stride, padding, dilation):
+    x, w, b = randn(2, 4, 11, 9), randn(8, 4 // groups, 3, 3), randn(8)
+    kwargs = {"groups": groups, "stride": stride, "padding": padding, "dilation": dilation}
+    check(F.conv2d, (x, w, b), kwargs, f"conv2d {kwargs}")
+    wt = randn(4, 8 // groups, 3, 3)
+    check(F.conv_transpose2d, (x, wt, b), kwargs, f"conv_transpose2d {kwargs}")
+
+
+@pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "bilinear", "bicubic"])
+@pytest.mark.parametrize("size", [(10, 12), (5, 6), (7, 3), (3, 9)])
+def test_interpolate(mode, size):
+    kwargs = {"size": size, "mode": mode}
+    check(F.interpolate, (randn(2, 3, 5, 6),), kwargs, f"interpolate {kwargs}")
+    if mode[0] == "b":
+        check(F.interpolate, (randn(2, 3, 5, 6),), {**kwargs, "align_corners": True}, f"interpolate {kwargs} aligned")
+    check(F.interpolate, (randn(2, 3, 5, 6),), {"scale_factor": 1.7, "mode": mode}, f"interpolate {mode} by scale")
+
+
+def test_max_pool_ties_and_nan():
+    """The first maximum of a window is taken, NaN wins, padding never does."""
+    x = torch.tensor([[1.0, 1, 0, 2], [1, 0, float("nan"), 2], [-5, -5, -5, -5], [-5, -5, -5, -float("inf")]])[None, None]
+    for kwargs in ({"kernel_size": 2}, {"kernel_size": 3, "stride": 1, "padding": 1}, {"kernel_size": 2, "dilation": 2}, {"kernel_size": 3, "stride": 2, "ceil_mode": True}):
+        check(F.max_pool2d, (x,), {**kwargs, "return_indices": True}, f"max_pool2d {kwargs}", grad=False)
+
+
+@pytest.mark.parametrize("make", [lambda: torch.nn.BatchNorm1d(3), lambda: torch.nn.BatchNorm2d(3, momentum=0.3)])
+def test_batch_norm_updates_running_statistics(make):
+    torch.manual_seed(2)
+    here, there = make(), make().to("tpu")
+    x = torch.randn(4, 3, 5, 5) if isinstance(here, torch.nn.BatchNorm2d) else torch.randn(4, 3)
+    for _ in range(2):
+        want, have = here(x), there(x.to("tpu"))
+        torch.testing.assert_close(have.cpu(), want, rtol=1e-5, atol=1e-5)
+    for name, buffer in here.named_buffers():
+        torch.testing.assert_close(dict(there.named_buffers())[name].cpu(), buffer, rtol=1e-5, atol=1e-6)
+    here.eval(), there.eval()
+    torch.testing.assert_close(there(x.to("tpu")).cpu(), here(x), rtol=1e-5, atol=1e-5)
+
+
+def test_weight_norm():
+    torch.manual_seed(3)
+    here = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(4, 3))
+    there = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(4, 3)).to("tpu")
+    there.load_state_dict(here.state_dict())
+    x = torch.randn(2, 4)
+    here(x).sum().backward()
+    there(x.to("tpu")).sum().backward()
+    for a, b in zip(there.parameters(), here.parameters(), strict=True):
+        torch.testing.assert_close(a.grad.cpu(), b.grad, rtol=1e-5, atol=1e-6)
+
+
+def test_shapes_that_do_not_fit():
+    x = torch.ones(2, 3, device="tpu")
+    with pytest.raises(RuntimeError, match="mat1 and mat2 shapes cannot be multiplied"):
+        x @ x
+    with pytest.raises(RuntimeError, match="expected input"):
+        F.conv2d(torch.ones(1, 3, 4, 4, device="tpu"), torch.ones(2, 2, 3, 3, device="tpu"))
+    torch.testing.assert_close((x + x).cpu(), torch.full((2, 3), 2.0))
