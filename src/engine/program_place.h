@@ -32,6 +32,7 @@ typedef struct eng_draft {
 typedef struct eng_builder {
     eng_planner *p;
     eng_plan *plan;
+    const hlo_block *block;
     const int *alias;          /* [own param]: the result it is meant for, -1; NULL: none */
     bool results_in_own_params; /* result i may end in parameter i only (while bodies) */
     int n_drafts, cap_drafts; eng_draft *drafts;

@@ -280,6 +280,17 @@ static void set_output(eng_builder *b, eng_draft *d, int k, hlo_ref r) {
     b->p->values[r] = (eng_value_place){root, 0};
 }
 
+static tt_status add_node(eng_builder *b, hlo_ref ref);
+
+/* A value that loops were meant to look through, but a step needs in memory: computed now. */
+static tt_status ensure(eng_builder *b, hlo_ref r) {
+    hlo_ref d = node_of(b->p->g, r);
+    if (eng_value_find(b->p, r).root != ROOT_NONE || hlo_node_at(b->p->g, d)->op == HLO_PARAM)
+        return TT_OK;
+    int at = b->p->positions[d];
+    return at < b->block->n_nodes && b->block->nodes[at] == d ? add_node(b, d) : TT_OK;
+}
+
 static int64_t types_bytes(const eng_draft *d) {
     int64_t bytes = 0;
     for (int k = 0; k < d->step.n_in + d->step.n_out; k++)
@@ -330,6 +341,8 @@ static tt_status add_kernel(eng_builder *b, hlo_ref ref) {
     eng_step_kind kind = n->op == HLO_COMPOSITE              ? STEP_COMPOSITE
                          : n->op == HLO_DYNAMIC_UPDATE_SLICE && !b->p->reference ? STEP_UPDATE
                                                              : STEP_KERNEL;
+    for (uint32_t k = 0; k < n->n_operands; k++)
+        TT_TRY(ensure(b, n->operands[k]));
     eng_draft *d = draft_new(b, kind, n, (int)n->n_operands, n->n_results);
     for (uint32_t k = 0; k < n->n_operands; k++)
         TT_TRY(set_input(b, d, (int)k, n->operands[k]));
@@ -384,6 +397,8 @@ static tt_status add_loop(eng_builder *b, int n, const hlo_ref *nodes, bool *out
     *out_done = loop != NULL;
     if (!loop)
         return TT_OK;
+    for (int k = 0; k < n_in; k++)
+        TT_TRY(ensure(b, inputs[k]));
     eng_draft *d = draft_new(b, STEP_LOOP, hlo_node_at(p->g, nodes[n - 1]), n_in, n_out);
     d->step.loop = loop;
     for (int k = 0; k < n_in; k++)
@@ -451,6 +466,8 @@ static tt_status add_control(eng_builder *b, hlo_ref ref) {
     const hlo_node *n = hlo_node_at(p->g, ref);
     TT_TRY(check_signature(p->g, n));
     bool loop = n->op == HLO_WHILE;
+    for (uint32_t k = 0; k < n->n_operands; k++)
+        TT_TRY(ensure(b, n->operands[k]));
     eng_draft *d = draft_new(b, loop ? STEP_WHILE : STEP_BRANCH, n, (int)n->n_operands, n->n_results);
     for (uint32_t k = 0; k < n->n_operands; k++)
         TT_TRY(set_input(b, d, (int)k, n->operands[k]));
@@ -509,12 +526,17 @@ static tt_status add_node(eng_builder *b, hlo_ref ref) {
         return TT_OK;
     }
     if (n->op == HLO_OPTIMIZATION_BARRIER) {
-        for (int k = 0; k < n->n_results; k++)
+        for (int k = 0; k < n->n_results; k++) {
+            TT_TRY(ensure(b, n->operands[k]));
             p->values[result_ref(p->g, ref, k)] = eng_value_find(p, n->operands[k]);
+        }
         return TT_OK;
     }
     if (eng_place_is_alias(p->g, n, &offset)) {
+        TT_TRY(ensure(b, n->operands[0]));
         eng_value_place v = eng_value_find(p, n->operands[0]);
+        if (v.root == ROOT_NONE)
+            TT_FAIL(INTERNAL, "a value is used before it is computed");
         v.offset += offset;
         p->values[ref] = v;
         return TT_OK;
@@ -584,7 +606,7 @@ static tt_status add_nodes(eng_builder *b, hlo_block *block) {
 
 tt_status eng_plan_block(eng_planner *p, hlo_block *block, int n_captures, const hlo_ref *captures, const bool *in_place, const int *alias,
                          bool results_in_own_params, eng_plan **out) {
-    eng_builder builder = {.p = p, .alias = alias, .results_in_own_params = results_in_own_params}, *b = &builder;
+    eng_builder builder = {.p = p, .block = block, .alias = alias, .results_in_own_params = results_in_own_params}, *b = &builder;
     *out = b->plan = TT_NEW(p->arena, eng_plan);
     b->plan->n_own_params = block->n_params;
     b->plan->n_params = block->n_params + n_captures;
@@ -601,6 +623,8 @@ tt_status eng_plan_block(eng_planner *p, hlo_block *block, int n_captures, const
     }
     drop_dead(p, block);
     TT_TRY(add_nodes(b, block));
+    for (int i = 0; i < block->n_results; i++)
+        TT_TRY(ensure(b, block->results[i]));
     b->results = TT_NEW_N(p->temporary, eng_value_place, block->n_results);
     b->result_bytes = TT_NEW_N(p->temporary, int64_t, block->n_results);
     for (int i = 0; i < block->n_results; i++) {
