@@ -182,8 +182,10 @@ static void widen(tt_dtype type, float *dst, const void *src, int64_t n) {
         memcpy(dst, src, (size_t)n * 4);
         return;
     }
-    for (int64_t i = 0; i < n; i += SIMD_VL)
-        v_store_n(dst + i, type == TT_BF16 ? v_get_n(TT_BF16, src, i, n - i) : v_get_n(TT_F16, src, i, n - i), n - i);
+    if (type == TT_BF16)
+        EACH_VECTOR(n, v_store_n(dst + i, v_get_n(TT_BF16, src, i, left), left););
+    else
+        EACH_VECTOR(n, v_store_n(dst + i, v_get_n(TT_F16, src, i, left), left););
 }
 
 static void narrow(tt_dtype type, void *dst, const float *src, int64_t n) {
@@ -191,11 +193,8 @@ static void narrow(tt_dtype type, void *dst, const float *src, int64_t n) {
         memcpy(dst, src, (size_t)n * 4);
         return;
     }
-    for (int64_t i = 0; i < n; i += SIMD_VL) {
-        vf v = v_load_n(src + i, n - i);
-        if (type == TT_BF16)
-            v_put_n(TT_BF16, dst, i, v, n - i);
-        else
-            v_put_n(TT_F16, dst, i, v, n - i);
-    }
+    if (type == TT_BF16)
+        EACH_VECTOR(n, v_put_n(TT_BF16, dst, i, v_load_n(src + i, left), left););
+    else
+        EACH_VECTOR(n, v_put_n(TT_F16, dst, i, v_load_n(src + i, left), left););
 }

@@ -46,38 +46,28 @@ INLINE void softmax_typed(const tt_dtype type, int64_t rows, int64_t n, bool log
         if (type == TT_F32)
             in = (const float *)x + r * n;
         else
-            for (int64_t i = 0; i < n; i += SIMD_VL)
-                v_store_n(work + i, v_get_n(type, x, r * n + i, n - i), n - i);
+            EACH_VECTOR(n, v_store_n(work + i, v_get_n(type, x, r * n + i, left), left););
         float *e = type == TT_F32 ? (float *)y + r * n : work;
         const float top = row_max(in, n);
         const float sum = row_exp(log ? NULL : e, in, top, n);
         const vf shift = v_set(top), factor = v_set(log ? logf(sum) : 1.f / sum);
-        for (int64_t i = 0; i < n; i += SIMD_VL) {
-            const vf v = log ? v_load_n(in + i, n - i) - shift - factor : v_load_n(e + i, n - i) * factor;
-            v_put_n(type, y, r * n + i, v, n - i);
-        }
+        if (log)
+            EACH_VECTOR(n, v_put_n(type, y, r * n + i, v_load_n(in + i, left) - shift - factor, left););
+        else
+            EACH_VECTOR(n, v_put_n(type, y, r * n + i, v_load_n(e + i, left) * factor, left););
     }
 }
 
-INLINE void softmax_backward_typed(const tt_dtype type, int64_t rows, int64_t n, bool log, const void *g, const void *y,
-                                   void *dx) {
+INLINE void softmax_backward_typed(const tt_dtype type, int64_t rows, int64_t n, const bool log, const void *g,
+                                   const void *y, void *dx) {
     for (int64_t r = 0; r < rows; r++) {
-        vf sum[2] = {v_zero(), v_zero()};
-        int64_t i = r * n, end = i + n;
-        for (; i + 2 * SIMD_VL <= end; i += 2 * SIMD_VL)
-            _Pragma("GCC unroll 2") for (int u = 0; u < 2; u++) {
-                const vf gv = v_get(type, g, i + u * SIMD_VL);
-                sum[u] = log ? sum[u] + gv : v_fma(gv, v_get(type, y, i + u * SIMD_VL), sum[u]);
-            }
-        for (; i < end; i += SIMD_VL) {
-            const vf gv = v_get_n(type, g, i, end - i);
-            sum[0] = log ? sum[0] + gv : v_fma(gv, v_get_n(type, y, i, end - i), sum[0]);
-        }
-        const vf total = v_set(v_sum(sum[0] + sum[1]));
-        for (i = r * n; i < end; i += SIMD_VL) {
-            const vf gv = v_get_n(type, g, i, end - i), yv = v_get_n(type, y, i, end - i);
-            v_put_n(type, dx, i, log ? gv - v_exp(yv) * total : yv * (gv - total), end - i);
-        }
+        const int64_t at = r * n;
+        vf sum = v_zero();
+        EACH_VECTOR(n, const vf gv = v_get_n(type, g, at + i, left);
+                    sum = log ? sum + gv : v_fma(gv, v_get_n(type, y, at + i, left), sum););
+        const vf total = v_set(v_sum(sum));
+        EACH_VECTOR(n, const vf gv = v_get_n(type, g, at + i, left); const vf yv = v_get_n(type, y, at + i, left);
+                    v_put_n(type, dx, at + i, log ? gv - v_exp(yv) * total : yv * (gv - total), left););
     }
 }
 
@@ -101,6 +91,7 @@ INLINE float row_moment(const tt_dtype type, const bool squares, const void *x, 
 /* y = (x - mean) rstd w + b; mean NULL: rms_norm */
 INLINE void norm_typed(const tt_dtype type, const eng_norm *a, int64_t first, int64_t rows) {
     const int64_t n = a->n, bytes = n * (type == TT_F32 ? 4 : 2);
+    const void *const weight = a->weight, *const bias = a->bias;
     for (int64_t r = first; r < first + rows; r++) {
         const int64_t at = r * n;
         if (a->far && r + 1 < first + rows)
@@ -109,14 +100,10 @@ INLINE void norm_typed(const tt_dtype type, const eng_norm *a, int64_t first, in
         const float square = row_moment(type, true, a->x, at, n, mean) / (float)n;
         const float rstd = (float)(1 / sqrt((double)square + a->eps));
         const vf m = v_set(mean), s = v_set(rstd);
-        for (int64_t i = 0; i < n; i += SIMD_VL) {
-            vf v = (v_get_n(type, a->x, at + i, n - i) - m) * s;
-            if (a->weight)
-                v *= v_get_n(type, a->weight, i, n - i);
-            if (a->bias)
-                v += v_get_n(type, a->bias, i, n - i);
-            v_put_n(type, a->y, at + i, v, n - i);
-        }
+        EACH_VECTOR(n, vf v = (v_get_n(type, a->x, at + i, left) - m) * s;
+                    if (weight) v *= v_get_n(type, weight, i, left);
+                    if (bias) v += v_get_n(type, bias, i, left);
+                    v_put_n(type, a->y, at + i, v, left););
         if (a->mean)
             a->mean[r] = mean;
         a->rstd[r] = rstd;
@@ -127,6 +114,7 @@ INLINE void norm_typed(const tt_dtype type, const eng_norm *a, int64_t first, in
 INLINE void norm_backward_typed(const tt_dtype type, const eng_norm *a, int64_t first, int64_t rows, float *dweight,
                                 float *dbias) {
     const int64_t n = a->n, bytes = n * (type == TT_F32 ? 4 : 2);
+    const void *const weight = a->weight;
     for (int64_t r = first; r < first + rows; r++) {
         const int64_t at = r * n;
         if (a->far && r + 1 < first + rows) {
@@ -135,40 +123,29 @@ INLINE void norm_backward_typed(const tt_dtype type, const eng_norm *a, int64_t 
         }
         const vf mean = v_set(a->mean[r]), rstd = v_set(a->rstd[r]);
         vf sum = v_zero(), sum_x = v_zero();
-        for (int64_t i = 0; i < n; i += SIMD_VL) {
-            const vf g = v_get_n(type, a->grad, at + i, n - i);
-            const vf x = (v_get_n(type, a->x, at + i, n - i) - mean) * rstd;
-            const vf gx = g * x;
-            v_store_n(dweight + i, v_load_n(dweight + i, n - i) + gx, n - i);
-            v_store_n(dbias + i, v_load_n(dbias + i, n - i) + g, n - i);
-            if (a->weight) {
-                const vf w = v_get_n(type, a->weight, i, n - i);
-                sum = v_fma(g, w, sum);
-                sum_x = v_fma(gx, w, sum_x);
-            } else {
-                sum += g;
-                sum_x += gx;
-            }
-        }
+        EACH_VECTOR(n, const vf g = v_get_n(type, a->grad, at + i, left);
+                    const vf x = (v_get_n(type, a->x, at + i, left) - mean) * rstd; const vf gx = g * x;
+                    v_store_n(dweight + i, v_load_n(dweight + i, left) + v_first_n(gx, left, v_zero()), left);
+                    v_store_n(dbias + i, v_load_n(dbias + i, left) + g, left);
+                    const vf w = weight ? v_get_n(type, weight, i, left) : v_set(1);
+                    sum = v_fma(g, w, sum); sum_x = v_fma(gx, w, sum_x););
         const vf c1 = v_set(v_sum(sum) / (float)n), c2 = v_set(v_sum(sum_x) / (float)n);
-        for (int64_t i = 0; i < n; i += SIMD_VL) {
-            vf g = v_get_n(type, a->grad, at + i, n - i);
-            const vf x = (v_get_n(type, a->x, at + i, n - i) - mean) * rstd;
-            if (a->weight)
-                g *= v_get_n(type, a->weight, i, n - i);
-            v_put_n(type, a->y, at + i, rstd * (g - c1 - x * c2), n - i);
-        }
+        EACH_VECTOR(n, vf g = v_get_n(type, a->grad, at + i, left);
+                    const vf x = (v_get_n(type, a->x, at + i, left) - mean) * rstd;
+                    if (weight) g *= v_get_n(type, weight, i, left);
+                    v_put_n(type, a->y, at + i, rstd * (g - c1 - x * c2), left););
     }
 }
 
 #define BY_TYPE(TYPE, CALL)                                                                                           \
     do {                                                                                                              \
-        if ((TYPE) == TT_F32)                                                                                         \
+        if ((TYPE) == TT_F32) {                                                                                       \
             CALL(TT_F32);                                                                                             \
-        else if ((TYPE) == TT_BF16)                                                                                   \
+        } else if ((TYPE) == TT_BF16) {                                                                               \
             CALL(TT_BF16);                                                                                            \
-        else                                                                                                          \
+        } else {                                                                                                      \
             CALL(TT_F16);                                                                                             \
+        }                                                                                                             \
     } while (0)
 
 static void softmax(tt_dtype type, int64_t rows, int64_t n, bool log, const void *x, void *y, float *work) {
@@ -177,7 +154,11 @@ static void softmax(tt_dtype type, int64_t rows, int64_t n, bool log, const void
 #undef CALL
 }
 static void softmax_backward(tt_dtype type, int64_t rows, int64_t n, bool log, const void *g, const void *y, void *dx) {
-#define CALL(T) softmax_backward_typed(T, rows, n, log, g, y, dx)
+#define CALL(T)                                                                                                       \
+    if (log)                                                                                                          \
+        softmax_backward_typed(T, rows, n, true, g, y, dx);                                                           \
+    else                                                                                                              \
+        softmax_backward_typed(T, rows, n, false, g, y, dx)
     BY_TYPE(type, CALL);
 #undef CALL
 }
@@ -213,10 +194,11 @@ INLINE vf masked(const tt_dtype type, const void *mask, int64_t i, int64_t n, vf
 
 #define BY_MASK_TYPE(TYPE, CALL)                                                                                      \
     do {                                                                                                              \
-        if ((TYPE) == TT_PRED)                                                                                        \
+        if ((TYPE) == TT_PRED) {                                                                                      \
             CALL(TT_PRED);                                                                                            \
-        else                                                                                                          \
+        } else {                                                                                                      \
             BY_TYPE(TYPE, CALL);                                                                                      \
+        }                                                                                                             \
     } while (0)
 
 /* One row of one block of the flash scheme: scores become exp(score * scale + mask - top), 0 from n to width. */
@@ -224,21 +206,24 @@ INLINE float attend_typed(const tt_dtype mask_type, const bool to_bf16, float *s
                           float scale, const void *mask, float *top, void *out) {
     const vf factor = v_set(scale);
     vf best = v_set(-INFINITY);
-    int64_t i = 0;
-    for (; i < n; i += SIMD_VL) {
-        const vf s = masked(mask_type, mask, i, n - i, v_load_n(scores + i, n - i) * factor);
-        v_store_n(scores + i, s, n - i);
-        best = v_max(best, v_first_n(s, n - i, v_set(-INFINITY)));
-    }
+    EACH_VECTOR(n, const vf s = masked(mask_type, mask, i, left, v_load_n(scores + i, left) * factor);
+                v_store_n(scores + i, s, left); best = v_max(best, v_first_n(s, left, v_set(-INFINITY))););
     const float seen = v_top(best);
     if (seen > *top || seen != seen)
         *top = seen;
     const vf shift = v_set(*top == -INFINITY ? 0.f : *top);
     vf sum = v_zero();
-    for (i = 0; i < width; i += SIMD_VL) {
-        vf e = v_zero();
-        if (i < n)
-            e = v_first_n(v_exp(v_load_n(scores + i, n - i) - shift), n - i, v_zero());
+    int64_t i = 0;
+    for (; i + SIMD_VL <= n; i += SIMD_VL) {
+        const vf e = v_exp(v_load(scores + i) - shift);
+        sum += e;
+        if (to_bf16)
+            v_store_bf16((uint16_t *)out + i, e);
+        else
+            v_store((float *)out + i, e);
+    }
+    for (; i < width; i += SIMD_VL) {
+        const vf e = i < n ? v_first_n(v_exp(v_load_n(scores + i, n - i) - shift), n - i, v_zero()) : v_zero();
         sum += e;
         if (to_bf16)
             v_store_bf16_n((uint16_t *)out + i, e, width - i);
@@ -259,24 +244,19 @@ static float attend(float *scores, int64_t n, int64_t width, float scale, tt_dty
 
 static void scale_row(float *x, int64_t n, float factor) {
     const vf f = v_set(factor);
-    for (int64_t i = 0; i < n; i += SIMD_VL)
-        v_store_n(x + i, v_load_n(x + i, n - i) * f, n - i);
+    EACH_VECTOR(n, v_store_n(x + i, v_load_n(x + i, left) * f, left););
 }
 
 /* scores -> p = exp(score * scale + mask - lse); dp -> p (dp - delta) scale; both 0 from n to width */
 INLINE void attend_backward_typed(const tt_dtype mask_type, float *scores, float *dp, int64_t n, int64_t width,
                                   float scale, const void *mask, float lse, float delta) {
     const vf factor = v_set(scale), shift = v_set(lse), d = v_set(delta);
-    for (int64_t i = 0; i < width; i += SIMD_VL) {
-        if (i >= n) {
-            v_store_n(scores + i, v_zero(), width - i);
-            v_store_n(dp + i, v_zero(), width - i);
-            continue;
-        }
-        const vf s = masked(mask_type, mask, i, n - i, v_load_n(scores + i, n - i) * factor);
-        const vf p = v_exp(s - shift), ds = p * (v_load_n(dp + i, n - i) - d) * factor;
-        v_store_n(scores + i, v_first_n(p, n - i, v_zero()), width - i);
-        v_store_n(dp + i, v_first_n(ds, n - i, v_zero()), width - i);
+    EACH_VECTOR(n, const vf s = masked(mask_type, mask, i, left, v_load_n(scores + i, left) * factor);
+                const vf p = v_exp(s - shift); const vf ds = p * (v_load_n(dp + i, left) - d) * factor;
+                v_store_n(scores + i, p, left); v_store_n(dp + i, ds, left););
+    if (width > n) {
+        memset(scores + n, 0, (size_t)(width - n) * 4);
+        memset(dp + n, 0, (size_t)(width - n) * 4);
     }
 }
 
@@ -291,13 +271,11 @@ static void attend_backward(float *scores, float *dp, int64_t n, int64_t width, 
 
 static float dot(const float *a, const float *b, int64_t n) {
     vf sum = v_zero();
-    for (int64_t i = 0; i < n; i += SIMD_VL)
-        sum = v_fma(v_load_n(a + i, n - i), v_load_n(b + i, n - i), sum);
+    EACH_VECTOR(n, sum = v_fma(v_load_n(a + i, left), v_load_n(b + i, left), sum););
     return v_sum(sum);
 }
 
 /* dst += src */
 static void add(float *dst, const float *src, int64_t n) {
-    for (int64_t i = 0; i < n; i += SIMD_VL)
-        v_store_n(dst + i, v_load_n(dst + i, n - i) + v_load_n(src + i, n - i), n - i);
+    EACH_VECTOR(n, v_store_n(dst + i, v_load_n(dst + i, left) + v_load_n(src + i, left), left););
 }

@@ -39,6 +39,8 @@ INLINE vd d_set(double x) { return (vd)_mm256_set1_pd(x); }
 INLINE vf v_set(float x) { return (vf){x, x, x, x}; }
 INLINE vd d_set(double x) { return (vd){x, x}; }
 #endif
+/* n is a constant that fills the vector: no mask then */
+#define WHOLE(n) (__builtin_constant_p(n) && (n) >= SIMD_VL)
 /* mask lanes are all ones or zero */
 INLINE vf v_select(vi mask, vf yes, vf no) { return (vf)(((vi)yes & mask) | ((vi)no & ~mask)); }
 
@@ -46,8 +48,15 @@ INLINE vf v_select(vi mask, vf yes, vf no) { return (vf)(((vi)yes & mask) | ((vi
 /* ---- AVX-512 ---- */
 INLINE __mmask16 v_lanes(int64_t n) { return n >= 16 ? 0xffff : n <= 0 ? 0 : (__mmask16)((1u << n) - 1); }
 INLINE __mmask8 d_lanes(int64_t n) { return n >= 8 ? 0xff : n <= 0 ? 0 : (__mmask8)((1u << n) - 1); }
-INLINE vf v_load_n(const float *p, int64_t n) { return (vf)_mm512_maskz_loadu_ps(v_lanes(n), p); }
-INLINE void v_store_n(float *p, vf v, int64_t n) { _mm512_mask_storeu_ps(p, v_lanes(n), (__m512)v); }
+INLINE vf v_load_n(const float *p, int64_t n) {
+    return WHOLE(n) ? v_load(p) : (vf)_mm512_maskz_loadu_ps(v_lanes(n), p);
+}
+INLINE void v_store_n(float *p, vf v, int64_t n) {
+    if (WHOLE(n))
+        v_store(p, v);
+    else
+        _mm512_mask_storeu_ps(p, v_lanes(n), (__m512)v);
+}
 INLINE vd d_load_n(const double *p, int64_t n) { return (vd)_mm512_maskz_loadu_pd(d_lanes(n), p); }
 INLINE void d_store_n(double *p, vd v, int64_t n) { _mm512_mask_storeu_pd(p, d_lanes(n), (__m512d)v); }
 INLINE vf v_fma(vf a, vf b, vf c) { return (vf)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c); }
@@ -86,7 +95,7 @@ INLINE void v_store_f16_n(void *p, vf v, int64_t n) {
 INLINE void v_prefetch(const void *p) { _mm_prefetch((const char *)p, _MM_HINT_T0); }
 /* v in the first n lanes, rest beyond */
 INLINE vf v_first_n(vf v, int64_t n, vf rest) {
-    return (vf)_mm512_mask_mov_ps((__m512)rest, v_lanes(n), (__m512)v);
+    return WHOLE(n) ? v : (vf)_mm512_mask_mov_ps((__m512)rest, v_lanes(n), (__m512)v);
 }
 
 #elif SIMD == 256
@@ -97,8 +106,15 @@ INLINE __m256i v_lanes(int64_t n) {
 INLINE __m256i d_lanes(int64_t n) {
     return _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3));
 }
-INLINE vf v_load_n(const float *p, int64_t n) { return (vf)_mm256_maskload_ps(p, v_lanes(n)); }
-INLINE void v_store_n(float *p, vf v, int64_t n) { _mm256_maskstore_ps(p, v_lanes(n), (__m256)v); }
+INLINE vf v_load_n(const float *p, int64_t n) {
+    return WHOLE(n) ? v_load(p) : (vf)_mm256_maskload_ps(p, v_lanes(n));
+}
+INLINE void v_store_n(float *p, vf v, int64_t n) {
+    if (WHOLE(n))
+        v_store(p, v);
+    else
+        _mm256_maskstore_ps(p, v_lanes(n), (__m256)v);
+}
 INLINE vd d_load_n(const double *p, int64_t n) { return (vd)_mm256_maskload_pd(p, d_lanes(n)); }
 INLINE void d_store_n(double *p, vd v, int64_t n) { _mm256_maskstore_pd(p, d_lanes(n), (__m256d)v); }
 INLINE vf v_fma(vf a, vf b, vf c) { return (vf)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c); }
@@ -138,7 +154,7 @@ INLINE void v_store_bf16_n(void *p, vf v, int64_t n) { v_half_store_n(p, v_to_bf
 INLINE void v_store_f16(void *p, vf v) { _mm_storeu_si128((__m128i *)p, _mm256_cvtps_ph((__m256)v, 8)); }
 INLINE void v_store_f16_n(void *p, vf v, int64_t n) { v_half_store_n(p, _mm256_cvtps_ph((__m256)v, 8), n); }
 INLINE void v_prefetch(const void *p) { _mm_prefetch((const char *)p, _MM_HINT_T0); }
-INLINE vf v_first_n(vf v, int64_t n, vf rest) { return v_select((vi)v_lanes(n), v, rest); }
+INLINE vf v_first_n(vf v, int64_t n, vf rest) { return WHOLE(n) ? v : v_select((vi)v_lanes(n), v, rest); }
 
 #else
 /* ---- any processor ---- */
@@ -258,6 +274,8 @@ INLINE vf v_get(tt_dtype type, const void *p, int64_t i) {
     return type == TT_BF16 ? v_load_bf16((const uint16_t *)p + i) : v_load_f16((const uint16_t *)p + i);
 }
 INLINE vf v_get_n(tt_dtype type, const void *p, int64_t i, int64_t n) {
+    if (WHOLE(n))
+        return v_get(type, p, i);
     if (type == TT_F32)
         return v_load_n((const float *)p + i, n);
     return type == TT_BF16 ? v_load_bf16_n((const uint16_t *)p + i, n)
@@ -272,12 +290,28 @@ INLINE void v_put(tt_dtype type, void *p, int64_t i, vf v) {
         v_store_f16((uint16_t *)p + i, v);
 }
 INLINE void v_put_n(tt_dtype type, void *p, int64_t i, vf v, int64_t n) {
-    if (type == TT_F32)
+    if (WHOLE(n))
+        v_put(type, p, i, v);
+    else if (type == TT_F32)
         v_store_n((float *)p + i, v, n);
     else if (type == TT_BF16)
         v_store_bf16_n((uint16_t *)p + i, v, n);
     else
         v_store_f16_n((uint16_t *)p + i, v, n);
 }
+/* Runs the statements for i = 0, SIMD_VL ..; `left` is what is left of n, a constant for whole vectors. */
+#define EACH_VECTOR(n, ...)                                                                                           \
+    do {                                                                                                              \
+        int64_t i = 0;                                                                                                \
+        for (; i + SIMD_VL <= (n); i += SIMD_VL) {                                                                    \
+            enum { left = SIMD_VL };                                                                                  \
+            __VA_ARGS__                                                                                               \
+        }                                                                                                             \
+        if (i < (n)) {                                                                                                \
+            const int64_t left = (n) - i;                                                                             \
+            __VA_ARGS__                                                                                               \
+        }                                                                                                             \
+    } while (0)
+
 INLINE float v_scalar(tt_dtype type, const void *p, int64_t i) { return v_get_n(type, p, i, 1)[0]; }
 #endif
