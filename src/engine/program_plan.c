@@ -3,6 +3,7 @@
  * Walks a block once. Reshapes and contiguous slices become other names for their operand's bytes, constants go to the program's pool,
  * groups of elementwise nodes become loops, while and if plan their regions as plans of their own. Where values lie is
  * decided afterwards, in program_place.c. */
+#include "engine/loop.h"
 #include "engine/program_place.h"
 #include <string.h>
 
@@ -545,7 +546,7 @@ static tt_status add_node(eng_builder *b, hlo_ref ref) {
         return add_control(b, ref);
     if (n->op == HLO_TUPLE || n->op == HLO_GET_TUPLE_ELEMENT)
         TT_FAIL(UNIMPLEMENTED, "%s is not supported by the engine: return the values themselves", hlo_op_text((hlo_op)n->op));
-    if (!p->reference && hlo_op_flags((hlo_op)n->op) & HLO_F_ELEM) {
+    if (!p->reference && loop_find_node(p->g, n)) {
         bool done;
         TT_TRY(add_loop(b, 1, &ref, &done));
         if (done)
