@@ -8,6 +8,7 @@
 
 import argparse
 import json
+import math
 import os
 import pathlib
 import sys
@@ -102,6 +103,11 @@ def progress(step, steps, loss, rate):
     print(f"\r[{bar}] {step}/{steps}  loss {loss:.4f}  {rate:,.0f} tokens/s ", end=end, file=sys.stderr, flush=True)
 
 
+def learning_rate(step, steps):
+    """A share of the peak: up in 20 steps, down along a cosine."""
+    return min(1.0, (step + 1) / 20) * 0.5 * (1 + math.cos(math.pi * step / steps))
+
+
 def train_step(model, optimizer, x, y):
     optimizer.zero_grad(set_to_none=True)
     loss = F.cross_entropy(model(x).flatten(0, 1), y.flatten())
@@ -132,8 +138,8 @@ def main():
         trained = nn.parallel.DistributedDataParallel(model)
     if options.mode == "compile":
         trained = torch.compile(trained, backend="tpu")
-    optimizer = torch.optim.AdamW(model.parameters(), betas=(0.9, 0.95), fused=True)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 2e-3, options.steps, pct_start=0.1)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3, betas=(0.9, 0.95), fused=True)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: learning_rate(step, options.steps))
 
     losses, start = [], time.perf_counter()
     for step, (x, y) in enumerate(batches(ids, options.steps, options.seed), 1):
