@@ -159,9 +159,9 @@ static void run_queued(eng_task *task) {
     if (status && j->participant.launch)
         eng_launch_fail(j->participant.launch, status);
     release_args(j);
-    eng_event_set(j->done, status);
-    for (int i = 0; i < n_outs; i++)
+    for (int i = 0; i < n_outs; i++) /* before the event: who awaits it finds memory counted right */
         eng_value_release(j->outs[i]);
+    eng_event_set(j->done, status);
     if (j->participant.launch)
         eng_launch_release(j->participant.launch);
     eng_event_release(j->done);

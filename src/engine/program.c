@@ -1,6 +1,7 @@
 /* program.c - programs and frames: from text to a plan, and what a device needs to run it.
  *
  * parse, verify, turn unknown composites into calls, inline, fold, plan. Knows no PJRT object. */
+#include "base/log.h"
 #include "engine/program_place.h"
 #include "hlo/text.h"
 #include <stdlib.h>
@@ -121,6 +122,9 @@ static tt_status plan_program(eng_program *program, tt_arena *temporary) {
     eng_fold_constants(g, g->funcs[0]->body);
     TT_TRY(eng_plan_block(&p, g->funcs[0]->body, 0, NULL, program->donated, g->funcs[0]->alias, false, &program->plan));
     describe_plan(program, &p);
+    TT_LOG(5, "plan=%s steps=%d params=%d results=%d slab_bytes=%lld constant_bytes=%lld alias_bytes=%lld estimate_us=%.1f", g->name ? g->name : "",
+           program->plan->n_steps, program->n_params, program->n_results, (long long)program->slab_bytes, (long long)p.constant_bytes,
+           (long long)program->alias_bytes, (double)program->estimate_ns * 1e-3);
     return fill_constants(program, &p);
 }
 
