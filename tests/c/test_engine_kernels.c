@@ -1,0 +1,495 @@
+/* test_engine_kernels.c - products, convolutions and composites of the engine against plain sums in double, at every
+ * instruction set that the processor has. Shapes, layouts and paddings are random (fixed seed) around tile edges. */
+#include "engine/fast_gemm.h"
+#include "engine/isa.h"
+#include "test.h"
+#include <math.h>
+
+tt_status eng_fast_dot_general(eng_run *, const hlo_graph *, const hlo_node *, const eng_tensor *, eng_tensor *);
+tt_status eng_fast_convolution(eng_run *, const hlo_graph *, const hlo_node *, const eng_tensor *, eng_tensor *);
+
+static uint64_t state = 88172645463325252ull;
+static uint32_t next(void) {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (uint32_t)(state >> 32);
+}
+static int64_t below(int64_t n) { return (int64_t)(next() % (uint64_t)n); }
+static int64_t pick(int n, const int64_t *of) { return of[below(n)]; }
+static double uniform(void) { return (double)next() / 2147483648.0 - 1; }
+
+static const tt_dtype types[] = {TT_F32, TT_BF16, TT_F16, TT_F64};
+static double rounding(tt_dtype t) { /* relative error of one rounding, with room for the sums before it */
+    return t == TT_F32 ? 1e-6 : t == TT_BF16 ? 4.5e-3 : t == TT_F16 ? 7e-4 : 1e-14;
+}
+
+/* ---- arrays: malloc'd to their end, so that a sanitizer sees what reads beyond ---- */
+typedef struct array { eng_tensor t; int64_t n; } array;
+static array array_of(tt_dtype dtype, int rank, const int64_t *dims) {
+    array a = {.t.type = hlo_type_make(dtype, rank, dims)};
+    a.n = hlo_type_elements(&a.t.type);
+    a.t.data = tt_malloc((size_t)hlo_type_bytes(&a.t.type) + (a.n == 0));
+    return a;
+}
+static double get(const array *a, int64_t i) { return tt_element_get(a->t.type.dtype, (char *)a->t.data + i * tt_dtype_size(a->t.type.dtype)); }
+static void set(array *a, int64_t i, double v) { tt_element_set(a->t.type.dtype, (char *)a->t.data + i * tt_dtype_size(a->t.type.dtype), v); }
+static array filled(tt_dtype dtype, int rank, const int64_t *dims) {
+    array a = array_of(dtype, rank, dims);
+    for (int64_t i = 0; i < a.n; i++)
+        set(&a, i, uniform());
+    return a;
+}
+#define DIMS(...) ((int64_t[]){__VA_ARGS__})
+
+/* Runs the statements once per level of the processor. */
+#define EACH_LEVEL(...)                                                                                               \
+    do {                                                                                                              \
+        for (int level = ENG_ISA_PORTABLE; level <= ENG_ISA_AVX512_BF16; level++)                                     \
+            if (eng_isa_limit((eng_isa)level) == (eng_isa)level) {                                                    \
+                __VA_ARGS__                                                                                           \
+            }                                                                                                         \
+        eng_isa_limit(ENG_ISA_AVX512_BF16);                                                                           \
+    } while (0)
+
+/* ---- products ---- */
+static bool one_product(int64_t batch, int64_t m, int64_t n, int64_t k, tt_dtype dtype, tt_dtype c_dtype, bool ta, bool tb) {
+    const int64_t pads[] = {0, 0, 1, 3, 8};
+    const int64_t lda = (ta ? m : k) + pick(5, pads), ldb = (tb ? k : n) + pick(5, pads), ldc = n + pick(5, pads);
+    array a = filled(dtype, 3, DIMS(batch, ta ? k : m, lda)), b = filled(dtype, 3, DIMS(batch, tb ? n : k, ldb));
+    array c = array_of(c_dtype, 3, DIMS(batch, m, ldc));
+    for (int64_t i = 0; i < a.n; i++) /* padding must not be used */
+        if (i % lda >= (ta ? m : k))
+            set(&a, i, NAN);
+    for (int64_t i = 0; i < b.n; i++)
+        if (i % ldb >= (tb ? k : n))
+            set(&b, i, NAN);
+    for (int64_t i = 0; i < c.n; i++)
+        set(&c, i, 7);
+    const eng_gemm_args args = {.dtype = dtype, .c_dtype = c_dtype, .batch = batch, .m = m, .n = n, .k = k, .lda = lda,
+                                .ldb = ldb, .ldc = ldc, .stride_a = a.n / batch, .stride_b = b.n / batch,
+                                .stride_c = c.n / batch, .a_transposed = ta, .b_transposed = tb, .a = a.t.data,
+                                .b = b.t.data, .c = c.t.data};
+    bool right = eng_gemm(&args);
+    for (int64_t s = 0; s < batch; s++)
+        for (int64_t i = 0; i < m; i++)
+            for (int64_t j = 0; j < ldc; j++) {
+                double sum = 0, size = 1e-4;
+                for (int64_t q = 0; q < k && j < n; q++) {
+                    const double x = get(&a, s * args.stride_a + (ta ? q * lda + i : i * lda + q));
+                    const double y = get(&b, s * args.stride_b + (tb ? j * ldb + q : q * ldb + j));
+                    sum += x * y;
+                    size += fabs(x * y);
+                }
+                const double have = get(&c, s * args.stride_c + i * ldc + j);
+                right = right && (j < n ? fabs(have - sum) <= rounding(c_dtype) * size : have == 7);
+            }
+    free(a.t.data);
+    free(b.t.data);
+    free(c.t.data);
+    return right;
+}
+
+TEST(products_of_every_shape) {
+    const int64_t edges[] = {1, 2, 5, 13, 14, 15, 16, 29, 31, 32, 33, 64, 65, 100};
+    EACH_LEVEL({
+        for (int i = 0; i < 60; i++) {
+            const tt_dtype t = types[below(4)], c = t != TT_F64 && below(2) ? TT_F32 : t;
+            const int64_t m = pick(14, edges), n = pick(14, edges), k = pick(14, edges);
+            const bool ta = below(2);
+            const bool tb = below(2);
+            const bool right = one_product(1 + below(3), m, n, k, t, c, ta, tb);
+            CHECK(right);
+            if (!right)
+                fprintf(stderr, "  %s: %lldx%lldx%lld %s %d %d\n", eng_isa_name((eng_isa)level), (long long)m,
+                        (long long)n, (long long)k, tt_dtype_name(t), ta, tb);
+        }
+        /* one for each path: dot products, streaming, panels used as packed, several blocks of k, tiles */
+        for (int t = 0; t < 3; t++) {
+            CHECK(one_product(1, 1, 300, 257, types[t], types[t], false, true));
+            CHECK(one_product(1, 3, 700, 100, types[t], types[t], false, false));
+            CHECK(one_product(1, 21, 300, 301, types[t], types[t], false, false));
+            CHECK(one_product(1, 11, 130, 70, types[t], TT_F32, false, true));
+            CHECK(one_product(1, 70, 90, 1100, types[t], types[t], true, false));
+            CHECK(one_product(1, 200, 1, 40, types[t], types[t], false, false));
+        }
+    });
+}
+
+TEST(products_carry_nan_and_infinity) {
+    EACH_LEVEL({
+        for (int t = 0; t < 4; t++) {
+            array a = filled(types[t], 2, DIMS(20, 9));
+            array b = filled(types[t], 2, DIMS(9, 40));
+            array c = array_of(types[t], 2, DIMS(20, 40));
+            for (int64_t i = 0; i < b.n; i++)
+                set(&b, i, 1);
+            set(&a, 3 * 9 + 4, INFINITY);
+            set(&a, 5 * 9 + 8, NAN);
+            const eng_gemm_args args = {.dtype = types[t], .c_dtype = types[t], .batch = 1, .m = 20, .n = 40, .k = 9, .lda = 9,
+                                        .ldb = 40, .ldc = 40, .a = a.t.data, .b = b.t.data, .c = c.t.data};
+            CHECK(eng_gemm(&args));
+            for (int64_t j = 0; j < 40; j++) {
+                CHECK(get(&c, 3 * 40 + j) == INFINITY);
+                CHECK(isnan(get(&c, 5 * 40 + j)));
+                CHECK(isfinite(get(&c, 4 * 40 + j)));
+            }
+            free(a.t.data);
+            free(b.t.data);
+            free(c.t.data);
+        }
+    });
+}
+
+/* ---- dot_general: lhs [b0, m0, k0, b1, m1, k1] in a random order, and so on ---- */
+static void shuffle(int n, int *order) {
+    for (int i = n - 1; i > 0; i--) {
+        const int j = (int)below(i + 1), t = order[i];
+        order[i] = order[j];
+        order[j] = t;
+    }
+}
+
+TEST(dot_general_in_any_order) {
+    enum { B0, B1, M0, M1, N0, N1, K0, K1, LABELS };
+    tt_arena *arena = tt_arena_create();
+    eng_run run = {.arena = arena};
+    for (int round = 0; round < 200; round++) {
+        int64_t size[LABELS];
+        for (int i = 0; i < LABELS; i++)
+            size[i] = pick(5, DIMS(1, 2, 3, 5, 17));
+        int order[2][6] = {{B0, B1, M0, M1, K0, K1}, {B0, B1, N0, N1, K0, K1}};
+        int64_t dims[2][6], at[2][LABELS] = {{0}}, strides[2][LABELS] = {{0}}, out_dims[6] = {size[B0], size[B1]};
+        int n_out = 2;
+        for (int o = 0; o < 2; o++) {
+            if (round % 4)
+                shuffle(6, order[o]);
+            int64_t stride = 1;
+            for (int d = 5; d >= 0; d--) {
+                dims[o][d] = size[order[o][d]];
+                at[o][order[o][d]] = d;
+                strides[o][order[o][d]] = stride;
+                stride *= dims[o][d];
+            }
+        }
+        int frees[4], n_free = 0;
+        for (int o = 0; o < 2; o++)
+            for (int d = 0; d < 6; d++)
+                if (order[o][d] >= M0 && order[o][d] <= N1) {
+                    frees[n_free++] = order[o][d];
+                    out_dims[n_out++] = size[order[o][d]];
+                }
+        const tt_dtype t = types[below(4)];
+        array a = filled(t, 6, dims[0]), b = filled(t, 6, dims[1]), c = array_of(t, 6, out_dims);
+        const int64_t lb[2] = {at[0][B0], at[0][B1]}, rb[2] = {at[1][B0], at[1][B1]};
+        const int64_t lc[2] = {at[0][K0], at[0][K1]}, rc[2] = {at[1][K0], at[1][K1]};
+        const hlo_dims numbers = {.kind = HLO_DIMS_DOT, .a = {2, lb}, .b = {2, rb}, .c = {2, lc}, .d = {2, rc}};
+        const hlo_attr attr = {.name = HLO_A_DOT_DIMENSION_NUMBERS, .kind = HLO_K_DIMS, .dims = &numbers};
+        const hlo_node node = {.op = HLO_DOT_GENERAL, .n_results = 1, .n_attrs = 1, .n_operands = 2, .attrs = &attr};
+        const eng_tensor in[2] = {a.t, b.t};
+        CHECK_OK(eng_fast_dot_general(&run, NULL, &node, in, &c.t));
+        bool right = true;
+        for (int64_t i = 0; i < c.n; i++) {
+            int64_t rest = i, from[2] = {0, 0};
+            for (int d = 5; d >= 0; d--) {
+                const int label = d < 2 ? d : frees[d - 2];
+                for (int o = 0; o < 2; o++)
+                    from[o] += rest % out_dims[d] * strides[o][label];
+                rest /= out_dims[d];
+            }
+            double sum = 0;
+            for (int64_t k = 0; k < size[K0] * size[K1]; k++)
+                sum += get(&a, from[0] + k / size[K1] * strides[0][K0] + k % size[K1] * strides[0][K1]) *
+                       get(&b, from[1] + k / size[K1] * strides[1][K0] + k % size[K1] * strides[1][K1]);
+            right = right && fabs(get(&c, i) - sum) <= rounding(t) * (double)(1 + size[K0] * size[K1]);
+        }
+        CHECK(right);
+        free(a.t.data);
+        free(b.t.data);
+        free(c.t.data);
+        tt_arena_reset(arena);
+    }
+    tt_arena_destroy(arena);
+}
+
+/* ---- convolution, against the definition ---- */
+typedef struct conv_case {
+    int64_t n, c, o, x[2], k[2], y[2], stride[2], low[2], high[2], base[2], dilation[2], reversed[2], groups, batch_groups;
+} conv_case;
+
+static void layout(const int order[4], const int64_t canonical[4], int64_t dims[4], int64_t places[4], int64_t strides[4]) {
+    for (int i = 0; i < 4; i++) {
+        dims[i] = canonical[order[i]];
+        places[order[i]] = i;
+    }
+    for (int i = 0; i < 4; i++) {
+        strides[i] = 1;
+        for (int j = (int)places[i] + 1; j < 4; j++)
+            strides[i] *= dims[j];
+    }
+}
+
+static bool one_conv(eng_run *run, const conv_case *s, tt_dtype t, int orders[3][4]) {
+    const int64_t shapes[3][4] = {{s->n, s->c, s->x[0], s->x[1]}, {s->c / s->groups, s->o, s->k[0], s->k[1]},
+                                  {s->n / s->batch_groups, s->o, s->y[0], s->y[1]}};
+    int64_t dims[3][4], places[3][4], strides[3][4];
+    for (int i = 0; i < 3; i++)
+        layout(orders[i], shapes[i], dims[i], places[i], strides[i]);
+    array x = filled(t, 4, dims[0]), w = filled(t, 4, dims[1]), y = array_of(t, 4, dims[2]);
+    const int64_t padding[4] = {s->low[0], s->high[0], s->low[1], s->high[1]};
+    const hlo_dims numbers = {.kind = HLO_DIMS_CONV, .a = {4, places[0]}, .b = {4, places[1]}, .c = {4, places[2]}};
+    const hlo_attr attrs[] = {
+        {.name = HLO_A_DIMENSION_NUMBERS, .kind = HLO_K_DIMS, .dims = &numbers},
+        {.name = HLO_A_WINDOW_STRIDES, .kind = HLO_K_INTS, .n = 2, .ints = s->stride},
+        {.name = HLO_A_PADDING, .kind = HLO_K_INTS2D, .n = 4, .rows = 2, .ints = padding},
+        {.name = HLO_A_LHS_DILATION, .kind = HLO_K_INTS, .n = 2, .ints = s->base},
+        {.name = HLO_A_RHS_DILATION, .kind = HLO_K_INTS, .n = 2, .ints = s->dilation},
+        {.name = HLO_A_WINDOW_REVERSAL, .kind = HLO_K_INTS, .n = 2, .ints = s->reversed},
+        {.name = HLO_A_FEATURE_GROUP_COUNT, .kind = HLO_K_INT, .n = 1, .one = s->groups},
+        {.name = HLO_A_BATCH_GROUP_COUNT, .kind = HLO_K_INT, .n = 1, .one = s->batch_groups}};
+    const hlo_node node = {.op = HLO_CONVOLUTION, .n_results = 1, .n_attrs = 8, .n_operands = 2, .attrs = attrs};
+    const eng_tensor in[2] = {x.t, w.t};
+    CHECK_OK(eng_fast_convolution(run, NULL, &node, in, &y.t));
+    bool right = true;
+    const int64_t groups = s->groups * s->batch_groups, outs = s->o / groups, channels = s->c / s->groups;
+    for (int64_t i = 0; i < y.n; i++) {
+        const int64_t n = i / strides[2][0] % shapes[2][0], o = i / strides[2][1] % s->o;
+        const int64_t p[2] = {i / strides[2][2] % s->y[0], i / strides[2][3] % s->y[1]};
+        const int64_t image = n + (s->batch_groups > 1 ? o / outs * shapes[2][0] : 0);
+        const int64_t first = s->groups > 1 ? o / outs * channels : 0;
+        double sum = 0;
+        for (int64_t c = 0; c < channels; c++)
+            for (int64_t k0 = 0; k0 < s->k[0]; k0++)
+                for (int64_t k1 = 0; k1 < s->k[1]; k1++) {
+                    const int64_t k[2] = {k0, k1};
+                    int64_t from = image * strides[0][0] + (first + c) * strides[0][1];
+                    int64_t weight = c * strides[1][0] + o * strides[1][1];
+                    bool inside = true;
+                    for (int d = 0; d < 2; d++) {
+                        const int64_t at = p[d] * s->stride[d] + k[d] * s->dilation[d] - s->low[d];
+                        inside = inside && at >= 0 && at % s->base[d] == 0 && at / s->base[d] < s->x[d];
+                        from += at / s->base[d] * strides[0][2 + d];
+                        weight += (s->reversed[d] ? s->k[d] - 1 - k[d] : k[d]) * strides[1][2 + d];
+                    }
+                    if (inside)
+                        sum += get(&x, from) * get(&w, weight);
+                }
+        right = right && fabs(get(&y, i) - sum) <= rounding(t) * (4 + sqrt((double)(channels * s->k[0] * s->k[1])));
+    }
+    free(x.t.data);
+    free(w.t.data);
+    free(y.t.data);
+    return right;
+}
+
+static bool random_case(conv_case *s) {
+    const int64_t groups = pick(4, DIMS(1, 1, 2, 5)), batch_groups = groups == 1 ? pick(4, DIMS(1, 1, 2, 4)) : 1;
+    s->groups = groups;
+    s->batch_groups = batch_groups;
+    s->n = batch_groups * (1 + below(3));
+    s->c = groups * pick(5, DIMS(1, 1, 3, 9, 17));
+    s->o = groups * batch_groups * pick(5, DIMS(1, 2, 3, 15, 33));
+    for (int d = 0; d < 2; d++) {
+        s->x[d] = 1 + below(21);
+        s->k[d] = pick(6, DIMS(1, 1, 2, 3, 5, 1 + below(18)));
+        s->stride[d] = pick(4, DIMS(1, 1, 2, 3));
+        s->base[d] = pick(4, DIMS(1, 1, 2, 3));
+        s->dilation[d] = pick(3, DIMS(1, 1, 2));
+        s->reversed[d] = below(2);
+        s->low[d] = below(4) - 1;
+        s->high[d] = below(4) - 1;
+        const int64_t room = (s->x[d] - 1) * s->base[d] + 1 + s->low[d] + s->high[d] - (s->k[d] - 1) * s->dilation[d] - 1;
+        if (room < 0)
+            return false;
+        s->y[d] = room / s->stride[d] + 1;
+    }
+    return true;
+}
+
+TEST(convolutions_of_every_kind) {
+    tt_arena *arena = tt_arena_create();
+    eng_run run = {.arena = arena};
+    static const int layouts[5][4] = {{0, 1, 2, 3}, {0, 2, 3, 1}, {1, 0, 2, 3}, {2, 3, 0, 1}, {3, 1, 0, 2}};
+    EACH_LEVEL({
+        for (int i = 0; i < 120; i++) {
+            conv_case s;
+            if (!random_case(&s))
+                continue;
+            int orders[3][4];
+            for (int o = 0; o < 3; o++)
+                memcpy(orders[o], layouts[below(5)], sizeof orders[o]);
+            CHECK(one_conv(&run, &s, types[below(4)], orders));
+            tt_arena_reset(arena);
+        }
+    });
+    tt_arena_destroy(arena);
+}
+
+/* ---- composites ---- */
+static bool composite(const char *name, const char *attributes, int n_in, const array *in, int n_out, array *out) {
+    tt_arena *arena = tt_arena_create();
+    hlo_graph g = {.arena = arena};
+    hlo_node nodes[16] = {{0}};
+    hlo_ref operands[8];
+    eng_tensor tensors[8], results[3];
+    eng_run run = {.arena = arena};
+    g.nodes = nodes;
+    for (int i = 0; i < n_in; i++) {
+        tensors[i] = in[i].t;
+        operands[i] = (hlo_ref)(1 + i);
+        nodes[1 + i] = (hlo_node){.op = HLO_PARAM, .n_results = 1, .type = &tensors[i].type};
+    }
+    const hlo_attr attrs[2] = {{.name = HLO_A_COMPOSITE_NAME, .kind = HLO_K_STRING, .text = name},
+                               {.name = HLO_A_COMPOSITE_ATTRIBUTES, .kind = HLO_K_RAW, .text = attributes}};
+    for (int i = 0; i < n_out; i++) {
+        results[i] = out[i].t;
+        nodes[11 + i] = (hlo_node){.op = HLO_RESULT, .n_results = 1, .type = &results[i].type};
+    }
+    nodes[10] = (hlo_node){.op = HLO_COMPOSITE, .n_results = (uint16_t)n_out, .n_attrs = 2, .attrs = attrs,
+                           .n_operands = (uint32_t)n_in, .operands = operands, .type = &results[0].type};
+    const bool known = eng_composite_known(&g, &nodes[10]);
+    if (known)
+        CHECK_OK(eng_composite_run(&run, &g, &nodes[10], tensors, results));
+    tt_arena_destroy(arena);
+    return known;
+}
+
+static bool near(const array *a, int64_t i, double want, double room) {
+    return fabs(get(a, i) - want) <= rounding(a->t.type.dtype) * (room + fabs(want));
+}
+
+TEST(softmax_and_norms) {
+    const int64_t widths[] = {1, 5, 16, 33, 129, 1000};
+    EACH_LEVEL({
+        for (int round = 0; round < 18; round++) {
+            const tt_dtype t = types[round % 3];
+            const int64_t n = widths[round / 3];
+            const int64_t rows = 3;
+            array in[3] = {filled(t, 2, DIMS(rows, n)), filled(t, 1, DIMS(n)), filled(t, 1, DIMS(n))};
+            array y[3] = {array_of(t, 2, DIMS(rows, n)), array_of(TT_F32, 1, DIMS(rows)), array_of(TT_F32, 1, DIMS(rows))};
+            CHECK(composite("tt.softmax", "{log = false}", 1, in, 1, y));
+            for (int64_t r = 0; r < rows; r++) {
+                double sum = 0;
+                for (int64_t i = 0; i < n; i++)
+                    sum += exp(get(&in[0], r * n + i));
+                for (int64_t i = 0; i < n; i++)
+                    CHECK(near(&y[0], r * n + i, exp(get(&in[0], r * n + i)) / sum, .01));
+            }
+            CHECK(composite("tt.layer_norm", "{eps = 1.0e-05 : f64, has_weight = true, has_bias = true}", 3, in, 3, y));
+            for (int64_t r = 0; r < rows; r++) {
+                double mean = 0;
+                double square = 0;
+                for (int64_t i = 0; i < n; i++)
+                    mean += get(&in[0], r * n + i) / (double)n;
+                for (int64_t i = 0; i < n; i++)
+                    square += pow(get(&in[0], r * n + i) - mean, 2) / (double)n;
+                CHECK(near(&y[1], r, mean, 1));
+                CHECK(near(&y[2], r, 1 / sqrt(square + 1e-5), 1));
+                for (int64_t i = 0; i < n; i++)
+                    CHECK(near(&y[0], r * n + i,
+                               (get(&in[0], r * n + i) - mean) / sqrt(square + 1e-5) * get(&in[1], i) + get(&in[2], i), 2));
+            }
+            for (int i = 0; i < 3; i++) {
+                free(in[i].t.data);
+                free(y[i].t.data);
+            }
+        }
+    });
+    array wide = filled(TT_F64, 1, DIMS(4));
+    CHECK(!composite("tt.softmax", "{log = false}", 1, &wide, 1, &wide)); /* f64 stays with its decomposition */
+    free(wide.t.data);
+}
+
+/* Attention and its gradient by the formulas, one head. */
+typedef struct heads { int64_t l, s, e; bool causal; double scale; } heads;
+
+static void attention(const heads *h, const array *in, int64_t q, int64_t k, double *p, double *out, double *lse) {
+    for (int64_t i = 0; i < h->l; i++) {
+        double sum = 0;
+        for (int64_t j = 0; j < h->s; j++) {
+            double score = 0;
+            for (int64_t d = 0; d < h->e; d++)
+                score += get(&in[0], q + i * h->e + d) * get(&in[1], k + j * h->e + d);
+            const bool hidden = (h->causal && j > i) || !get(&in[3], i * h->s + j);
+            p[i * h->s + j] = hidden ? 0 : exp(score * h->scale);
+            sum += p[i * h->s + j];
+        }
+        lse[i] = sum == 0 ? 0 : log(sum);
+        for (int64_t j = 0; j < h->s; j++)
+            p[i * h->s + j] /= sum == 0 ? 1 : sum;
+        for (int64_t d = 0; d < h->e; d++) {
+            out[i * h->e + d] = 0;
+            for (int64_t j = 0; j < h->s; j++)
+                out[i * h->e + d] += p[i * h->s + j] * get(&in[2], k + j * h->e + d);
+        }
+    }
+}
+
+static void one_attention(int64_t l, int64_t s, int64_t e, bool causal, tt_dtype t) {
+    enum { HEADS = 4, KEY_HEADS = 2 };
+    const heads h = {l, s, e, causal, 0.4};
+    const char *attributes = causal ? "{causal = true, has_mask = true, scale = 0.4 : f64}"
+                                    : "{causal = false, has_mask = true, scale = 0.4 : f64}";
+    array in[4] = {filled(t, 4, DIMS(1, HEADS, l, e)), filled(t, 4, DIMS(1, KEY_HEADS, s, e)),
+                   filled(t, 4, DIMS(1, KEY_HEADS, s, e)), array_of(TT_PRED, 2, DIMS(l, s))};
+    for (int64_t i = 0; i < in[3].n; i++)
+        set(&in[3], i, i / s != 1 && below(8) > 0); /* row 1 sees nothing */
+    array out[2] = {array_of(t, 4, DIMS(1, HEADS, l, e)), array_of(TT_F32, 3, DIMS(1, HEADS, l))};
+    array grad[3] = {array_of(t, 4, DIMS(1, HEADS, l, e)), array_of(t, 4, DIMS(1, KEY_HEADS, s, e)),
+                     array_of(t, 4, DIMS(1, KEY_HEADS, s, e))};
+    array g = filled(t, 4, DIMS(1, HEADS, l, e));
+    CHECK(composite("tt.sdpa", attributes, 4, in, 2, out));
+    const array all[7] = {g, in[0], in[1], in[2], in[3], out[0], out[1]};
+    CHECK(composite("tt.sdpa_backward", attributes, 7, all, 3, grad));
+    double *p = tt_calloc((size_t)(l * s), 8), *o = tt_calloc((size_t)(l * e), 8), *lse = tt_calloc((size_t)l, 8);
+    double *want = tt_calloc((size_t)(KEY_HEADS * s * e * 2), 8);
+    bool right = true;
+    for (int64_t head = 0; head < HEADS; head++) {
+        const int64_t q = head * l * e, k = head / (HEADS / KEY_HEADS) * s * e;
+        attention(&h, in, q, k, p, o, lse);
+        for (int64_t i = 0; i < l; i++) {
+            right = right && near(&out[1], head * l + i, lse[i], 1);
+            double delta = 0, dq[64] = {0};
+            for (int64_t d = 0; d < e; d++) {
+                right = right && near(&out[0], q + i * e + d, o[i * e + d], 1);
+                delta += get(&g, q + i * e + d) * o[i * e + d];
+            }
+            for (int64_t j = 0; j < s; j++) {
+                double dp = 0;
+                for (int64_t d = 0; d < e; d++)
+                    dp += get(&g, q + i * e + d) * get(&in[2], k + j * e + d);
+                const double ds = p[i * s + j] * (dp - delta) * h.scale;
+                for (int64_t d = 0; d < e; d++) {
+                    dq[d] += ds * get(&in[1], k + j * e + d);
+                    want[k + j * e + d] += ds * get(&in[0], q + i * e + d);
+                    want[KEY_HEADS * s * e + k + j * e + d] += p[i * s + j] * get(&g, q + i * e + d);
+                }
+            }
+            for (int64_t d = 0; d < e; d++)
+                right = right && near(&grad[0], q + i * e + d, dq[d], 4);
+        }
+    }
+    for (int64_t i = 0; i < KEY_HEADS * s * e; i++)
+        right = right && near(&grad[1], i, want[i], 8) && near(&grad[2], i, want[KEY_HEADS * s * e + i], 8);
+    CHECK(right);
+    double *heap[] = {p, o, lse, want};
+    for (int i = 0; i < 4; i++) {
+        free(heap[i]);
+        free(in[i].t.data);
+    }
+    for (int i = 0; i < 3; i++)
+        free(grad[i].t.data);
+    free(out[0].t.data);
+    free(out[1].t.data);
+    free(g.t.data);
+}
+
+TEST(attention_and_its_gradient) {
+    EACH_LEVEL({
+        for (int t = 0; t < 3; t++) {
+            one_attention(3, 50, 33, false, types[t]);
+            one_attention(70, 140, 17, false, types[t]);
+            one_attention(70, 66, 64, true, types[t]);
+        }
+    });
+}
