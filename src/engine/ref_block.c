@@ -20,6 +20,20 @@ static const eng_tensor *frame_find(void *context, hlo_ref ref) {
     return f->outer ? f->outer(f->outer_context, ref) : NULL;
 }
 
+/* A value used in the block; constants of the surroundings are made again where nobody holds them. */
+static tt_status find_value(eng_run *run, const hlo_graph *g, frame *f, hlo_ref ref, eng_tensor *out) {
+    const eng_tensor *t = frame_find(f, ref);
+    const hlo_node *node = hlo_node_at(g, ref);
+    if (t) {
+        *out = *t;
+        return TT_OK;
+    }
+    TT_CHECK(node->op == HLO_CONSTANT, INTERNAL, "a region uses a value that its surroundings do not give");
+    out->type = *node->type;
+    out->data = tt_arena_alloc(run->arena, (size_t)hlo_type_bytes(node->type));
+    return ref_k_constant(run, g, node, NULL, out);
+}
+
 static void stretch(frame *f, hlo_ref ref, uint32_t more) {
     f->low = ref < f->low ? ref : f->low;
     f->high = ref + more > f->high ? ref + more : f->high;
@@ -45,11 +59,8 @@ static tt_status run_node(eng_run *run, const hlo_graph *g, frame *f, hlo_ref re
     const char *text = hlo_op_text((hlo_op)node->op);
     eng_tensor *in = TT_NEW_N(run->arena, eng_tensor, node->n_operands);
     eng_tensor *out = TT_NEW_N(run->arena, eng_tensor, node->n_results);
-    for (uint32_t i = 0; i < node->n_operands; i++) {
-        const eng_tensor *t = frame_find(f, node->operands[i]);
-        TT_CHECK(t, INTERNAL, "%s: operand %u has no value", text, i);
-        in[i] = *t;
-    }
+    for (uint32_t i = 0; i < node->n_operands; i++)
+        TT_TRY(find_value(run, g, f, node->operands[i], &in[i]));
     for (uint32_t i = 0; i < node->n_results; i++) {
         hlo_ref r = result_ref(node, ref, i);
         out[i].type = *hlo_type_of(g, r);
@@ -72,16 +83,14 @@ static tt_status run_block(const eng_run *outer, const hlo_graph *g, const hlo_b
     for (int i = 0; i < b->n_nodes; i++)
         TT_TRY(run_node(run, g, &f, b->nodes[i]));
     for (int i = 0; i < b->n_results; i++) {
-        const eng_tensor *t = frame_find(&f, b->results[i]);
-        TT_CHECK(t, INTERNAL, "a returned value was not computed");
+        TT_TRY(find_value(run, g, &f, b->results[i], &out_results[i]));
         bool own = false;
         for (int k = 0; k < b->n_nodes && !own; k++) {
             const hlo_node *node = hlo_node_at(g, b->nodes[k]);
             own = b->results[i] >= b->nodes[k] && b->results[i] <= b->nodes[k] + (node->n_results > 1 ? node->n_results : 0);
         }
-        out_results[i] = *t;
         if (!own) /* a parameter or an outer value: the caller may overwrite it before it reads the result */
-            out_results[i].data = tt_arena_copy(run->arena, t->data, (size_t)hlo_type_bytes(&t->type));
+            out_results[i].data = tt_arena_copy(run->arena, out_results[i].data, (size_t)hlo_type_bytes(&out_results[i].type));
     }
     return TT_OK;
 }

@@ -134,14 +134,22 @@ static bool is_vector(const hlo_graph *g, const hlo_block *b) {
     return true;
 }
 
-/* A value from outside the region: the same for every element. */
+static const void *constant_data(const hlo_node *node) {
+    const hlo_attr *a = node->op == HLO_CONSTANT ? hlo_attr_find(node, HLO_A_VALUE) : NULL;
+    return a ? a->data : NULL;
+}
+
+/* A value from outside the region: the same for every element. Constants need no surroundings: programs keep none of them alive. */
 static tt_status add_outer(ref_region *r, hlo_ref ref, int *out_slot) {
-    const eng_tensor *t = r->run->env ? r->run->env(r->run->env_context, ref) : NULL;
-    TT_CHECK(t && t->type.rank == 0, INTERNAL, "a region uses a value that its surroundings do not give");
-    int slot = r->n_slots++;
+    const hlo_type *type = hlo_type_of(r->g, ref);
+    const void *data = constant_data(hlo_node_at(r->g, ref));
+    const eng_tensor *t = !data && r->run->env ? r->run->env(r->run->env_context, ref) : NULL;
+    data = t ? t->data : data;
+    TT_CHECK(data && type->rank == 0, INTERNAL, "a region uses a value that its surroundings do not give");
+    int slot = r->n_slots++, size = tt_dtype_size(type->dtype);
     r->refs[slot] = ref;
-    TT_TRY(ref_alloc(CHUNK, ref_size(t), &r->arrays[slot]));
-    ref_fill(ref_size(t), r->arrays[slot], t->data, CHUNK);
+    TT_TRY(ref_alloc(CHUNK, size, &r->arrays[slot]));
+    ref_fill(size, r->arrays[slot], data, CHUNK);
     *out_slot = slot;
     return TT_OK;
 }
@@ -162,9 +170,8 @@ static tt_status add_node(ref_region *r, hlo_ref ref) {
         r->steps[r->n_steps++] = s;
         return TT_OK;
     }
-    const hlo_attr *a = hlo_attr_find(node, HLO_A_VALUE);
-    TT_CHECK(a && a->data, INVALID_ARGUMENT, "a constant without a value");
-    ref_fill(size, r->arrays[s.slot], a->data, CHUNK);
+    TT_CHECK(constant_data(node), INVALID_ARGUMENT, "a constant without a value");
+    ref_fill(size, r->arrays[s.slot], constant_data(node), CHUNK);
     return TT_OK;
 }
 
