@@ -2,6 +2,7 @@
  *
  * Runs once per program. Constants and shape ops in the group, or before it, become ways to read; only elementwise ops become
  * instructions. */
+#include "engine/loop_jit.h"
 #include "engine/loop_plan.h"
 #include "engine/loop_view.h"
 #include <string.h>
@@ -428,6 +429,7 @@ eng_loop *eng_loop_create(tt_arena *arena, const hlo_graph *g, int n_nodes, cons
     if (b.failed || !plan_dims(&b))
         return NULL;
     plan_tiles(l, b.max_size, bytes);
+    l->code = jit_compile(l);
     *out_n_inputs = l->n_inputs;
     *out_inputs = b.inputs;
     return l;

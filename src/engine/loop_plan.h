@@ -46,6 +46,7 @@ struct eng_loop {
     size_t temp_bytes, scratch_bytes;
     bool plain;              /* one instruction, direct sources: no tiles needed */
     bool has_maps;
+    void (*code)(const void *const *slots, int64_t n); /* the instructions as machine code (loop_jit.c), or NULL */
 };
 
 /* Runs tiles [from, to). Exposed for what feeds a loop's tiles into something else. */

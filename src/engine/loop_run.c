@@ -170,6 +170,10 @@ static void frame_init(const eng_loop *l, frame *f, char *scratch, void *const *
 
 static void run_instrs(const eng_loop *l, const frame *f, int64_t n) {
     const void **at = f->at;
+    if (l->code) {
+        l->code(at, n);
+        return;
+    }
     for (const loop_instr *q = l->instrs, *end = q + l->n_instrs; q < end; q++)
         q->kernel((void *)at[q->d], at[q->a], at[q->b], at[q->c], n);
 }
@@ -184,6 +188,12 @@ static void point(const eng_loop *l, frame *f, void *const *inputs, void *const 
 }
 
 static void run_linear(const eng_loop *l, frame *f, void *const *inputs, void *const *outputs, int64_t from, int64_t to) {
+    if (l->code && !l->has_maps) { /* no tiles between instructions, so no need to cut */
+        int64_t p = from * l->tile;
+        point(l, f, inputs, outputs, p);
+        run_instrs(l, f, loop_min(to * l->tile, l->n) - p);
+        return;
+    }
     for (int64_t t = from; t < to; t++) {
         int64_t p = t * l->tile, n = loop_min(l->tile, l->n - p);
         point(l, f, inputs, outputs, p);

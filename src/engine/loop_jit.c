@@ -1,0 +1,229 @@
+/* loop_jit.c - compiles a loop's instructions to machine code where the CPU and the loop allow it.
+ *
+ * Values stay in registers from load to store, so a chain costs one pass and no tiles. Code lives in one arena that is mapped
+ * twice, writable and executable; equal loops share code, and nothing is freed, so what it can take is bounded by distinct loops. When
+ * memory may not be made executable, or the arena is full, loops run their tile kernels, which give the same bits. */
+#include "engine/loop_jit.h"
+#include "base/hash.h"
+#include "engine/isa.h"
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+int jit_emit(jit_program *p, jit_op op, int a, int b, int c, int imm) {
+    jit_step q = {(uint16_t)op, (uint16_t)imm, 0, a, b, c};
+    if (a == -1 && op != JIT_LOAD)
+        p->failed = true;
+    for (int i = p->n_steps - 1; i >= 0 && i > p->n_steps - 24; i--) { /* the same again */
+        const jit_step *o = &p->steps[i];
+        if (o->op == q.op && o->imm == q.imm && o->a == a && o->b == b && o->c == c && op > JIT_STORE && op < JIT_COMPARE)
+            return o->d;
+    }
+    if (p->n_steps == JIT_MOST_STEPS) {
+        p->failed = true;
+        return 0;
+    }
+    q.d = p->n_values++;
+    p->is_mask[q.d] = op == JIT_COMPARE || op == JIT_COMPARE_INT || (op >= JIT_MASK_AND && op <= JIT_MASK_NOT) || (op == JIT_LOAD && imm == TT_PRED);
+    p->steps[p->n_steps++] = q;
+    return q.d;
+}
+
+int jit_bits(jit_program *p, uint32_t bits) {
+    for (int i = 0; i < p->n_constants; i++)
+        if (p->constants[i] == bits)
+            return JIT_CONSTANT + i;
+    if (p->n_constants == JIT_MOST_CONSTANTS) {
+        p->failed = true;
+        return JIT_CONSTANT;
+    }
+    p->constants[p->n_constants] = bits;
+    return JIT_CONSTANT + p->n_constants++;
+}
+
+int jit_number(jit_program *p, float x) {
+    uint32_t u;
+    memcpy(&u, &x, 4);
+    return jit_bits(p, u);
+}
+
+static bool lane_type(int t) {
+    return t == TT_F32 || t == TT_BF16 || t == TT_F16 || t == TT_PRED || t == TT_I32;
+}
+
+static int add_array(jit_program *p, int slot) {
+    for (int i = 0; i < p->n_arrays; i++)
+        if (p->array_slot[i] == slot)
+            return i;
+    if (p->n_arrays == 11) {
+        p->failed = true;
+        return 0;
+    }
+    p->array_slot[p->n_arrays] = slot;
+    return p->n_arrays++;
+}
+
+/* A source's value: a constant, a register set before the loop, or a load. */
+static int read_source(jit_program *p, const eng_loop *l, int i) {
+    const loop_source *s = &l->sources[i];
+    if (!lane_type(s->dtype)) {
+        p->failed = true;
+        return 0;
+    }
+    if (s->kind == LOOP_SCALAR && s->input < 0 && s->dtype != TT_PRED) {
+        const char *e = (const char *)s->constant + s->offset * s->size;
+        if (s->dtype == TT_I32) {
+            uint32_t u;
+            memcpy(&u, e, 4);
+            return jit_bits(p, u);
+        }
+        float f;
+        if (s->dtype == TT_F32)
+            memcpy(&f, e, 4);
+        else
+            f = (float)tt_element_get(s->dtype, e);
+        return jit_number(p, f);
+    }
+    if (s->kind == LOOP_SCALAR && s->dtype != TT_PRED && p->n_uniforms < 8) {
+        p->uniform_slot[p->n_uniforms] = i;
+        p->uniform_dtype[p->n_uniforms] = s->dtype;
+        return JIT_UNIFORM + p->n_uniforms++;
+    }
+    return jit_emit(p, JIT_LOAD, add_array(p, i), JIT_NONE, JIT_NONE, s->dtype);
+}
+
+static int operands_of(int op) {
+    static const int8_t n[HLO_N_OPS] = {
+#define HLO(name, text, n_operands, shape, flags) [HLO_##name] = n_operands,
+#include "tables/hlo.def"
+#undef HLO
+    };
+    return n[op];
+}
+
+static bool exact(int op) { /* the result of 16-bit operands fits 16 bits */
+    switch (op) {
+    case HLO_ABS: case HLO_NEGATE: case HLO_MAXIMUM: case HLO_MINIMUM: case HLO_SELECT: case HLO_CLAMP: case HLO_FLOOR: case HLO_CEIL:
+    case HLO_ROUND_EVEN: case HLO_SIGN: return true;
+    default: return false;
+    }
+}
+
+static void translate(jit_program *p, const eng_loop *l) {
+    int value[512];
+    if (l->n_slots > 512) {
+        p->failed = true;
+        return;
+    }
+    for (int i = 0; i < l->n_slots; i++)
+        value[i] = JIT_NONE;
+    for (int i = 0; i < l->n_instrs && !p->failed; i++) {
+        const loop_instr *q = &l->instrs[i];
+        int slots[3] = {q->a, q->b, q->c}, x[3];
+        int n = operands_of(q->op);
+        if (n < 1 || n > 3 || !lane_type(q->in) || !lane_type(q->out)) {
+            p->failed = true;
+            return;
+        }
+        for (int k = 0; k < n; k++) {
+            if (value[slots[k]] == JIT_NONE && slots[k] < l->n_sources)
+                value[slots[k]] = read_source(p, l, slots[k]);
+            x[k] = value[slots[k]];
+        }
+        for (int k = n; k < 3; k++)
+            x[k] = x[0];
+        int v = jit_expand(p, q, x);
+        if (v < 0) {
+            p->failed = true;
+            return;
+        }
+        if (!exact(q->op) && !(q->op == HLO_CONVERT && (q->in == q->out || q->in == TT_PRED)))
+            v = jit_round(p, (tt_dtype)q->out, v);
+        value[q->d] = v;
+        if (q->d >= l->n_sources && q->d < l->n_sources + l->n_outputs) {
+            jit_emit(p, JIT_STORE, v, JIT_NONE, JIT_NONE, q->out);
+            p->steps[p->n_steps - 1].d = add_array(p, q->d);
+        }
+    }
+}
+
+/* ---- code memory ---- */
+
+enum { ARENA = 64 << 20, MOST_CODE = 1 << 16, TABLE = 1 << 14 };
+
+typedef struct entry { uint64_t a, b; uint32_t at; } entry;
+static struct { pthread_mutex_t lock; uint8_t *write, *run; size_t used; bool tried; entry *table; int n; } memory = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static bool map_memory(void) {
+    if (memory.tried)
+        return memory.run != NULL;
+    memory.tried = true;
+#if defined(__x86_64__) && defined(__linux__)
+    int fd = memfd_create("torch_tpu-loops", MFD_CLOEXEC);
+    if (fd < 0)
+        return false;
+    void *w = MAP_FAILED, *x = MAP_FAILED;
+    if (!ftruncate(fd, ARENA)) {
+        w = mmap(NULL, ARENA, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        x = mmap(NULL, ARENA, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
+    }
+    close(fd);
+    if (w == MAP_FAILED || x == MAP_FAILED) {
+        if (w != MAP_FAILED)
+            munmap(w, ARENA);
+        if (x != MAP_FAILED)
+            munmap(x, ARENA);
+        return false;
+    }
+    memory.write = w;
+    memory.run = x;
+    memory.table = tt_calloc(TABLE, sizeof *memory.table);
+    return true;
+#else
+    return false;
+#endif
+}
+
+static jit_code place(const jit_program *p) {
+    tt_hash h = tt_hash_bytes(p->steps, sizeof *p->steps * (size_t)p->n_steps, (tt_hash){0});
+    h = tt_hash_bytes(p->constants, 4 * (size_t)p->n_constants, h);
+    h = tt_hash_bytes(p->uniform_slot, sizeof p->uniform_slot + sizeof p->uniform_dtype, h);
+    h = tt_hash_bytes(p->array_slot, sizeof *p->array_slot * (size_t)p->n_arrays, h);
+    h.a |= 1; /* 0 is a free place */
+    entry *e = &memory.table[h.b & (TABLE - 1)];
+    while (e->a && (e->a != h.a || e->b != h.b))
+        e = e + 1 == memory.table + TABLE ? memory.table : e + 1;
+    if (!e->a) {
+        if (memory.used + MOST_CODE > ARENA || memory.n > TABLE / 2)
+            return NULL;
+        size_t size = jit_assemble(p, memory.write + memory.used, MOST_CODE);
+        if (!size)
+            return NULL;
+        *e = (entry){h.a, h.b, (uint32_t)memory.used};
+        memory.n++;
+        memory.used += (size + 63) & ~(size_t)63;
+    }
+    jit_code code;
+    void *at = memory.run + e->at;
+    memcpy(&code, &at, sizeof code);
+    return code;
+}
+
+jit_code jit_compile(const eng_loop *l) {
+    if (eng_isa_level() < ENG_ISA_AVX512 || l->plain || l->n_instrs < 2)
+        return NULL;
+    static _Thread_local jit_program program; /* cleared, so that it hashes by what it says */
+    jit_program *p = &program;
+    p->n_steps = p->n_values = p->n_constants = p->n_uniforms = p->n_arrays = 0;
+    p->failed = false;
+    memset(p->uniform_slot, 0, sizeof p->uniform_slot);
+    memset(p->uniform_dtype, 0, sizeof p->uniform_dtype);
+    translate(p, l);
+    if (p->failed)
+        return NULL;
+    pthread_mutex_lock(&memory.lock);
+    jit_code code = map_memory() ? place(p) : NULL;
+    pthread_mutex_unlock(&memory.lock);
+    return code;
+}
