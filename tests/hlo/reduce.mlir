@@ -212,3 +212,29 @@ module @outer_value {
     return
   }
 }
+
+// -----
+
+// a region that is run element by element
+module @region_with_control_flow {
+  func.func @main() {
+    %x0 = stablehlo.constant dense<[[5, -2], [3, 7]]> : tensor<2x2xi32>
+    %x1 = stablehlo.constant dense<0> : tensor<i32>
+    %x2 = stablehlo.constant dense<3> : tensor<i32>
+    %r = "stablehlo.reduce"(%x0, %x1) ({
+      ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+        %p = stablehlo.compare LT, %a, %b : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        %s = "stablehlo.if"(%p) ({
+          %t = stablehlo.multiply %b, %x2 : tensor<i32>
+          stablehlo.return %t : tensor<i32>
+        }, {
+          %t = stablehlo.add %a, %x2 : tensor<i32>
+          stablehlo.return %t : tensor<i32>
+        }) : (tensor<i1>) -> tensor<i32>
+        stablehlo.return %s : tensor<i32>
+    }) {dimensions = array<i64: 1>} : (tensor<2x2xi32>, tensor<i32>) -> tensor<2xi32>
+    %e0 = stablehlo.constant dense<[18, 21]> : tensor<2xi32>
+    stablehlo.custom_call @check.expect_eq(%r, %e0) {has_side_effect = true} : (tensor<2xi32>, tensor<2xi32>) -> ()
+    return
+  }
+}
