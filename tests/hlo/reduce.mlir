@@ -233,7 +233,7 @@ module @region_with_control_flow {
         }) : (tensor<i1>) -> tensor<i32>
         stablehlo.return %s : tensor<i32>
     }) {dimensions = array<i64: 1>} : (tensor<2x2xi32>, tensor<i32>) -> tensor<2xi32>
-    %e0 = stablehlo.constant dense<[18, 21]> : tensor<2xi32>
+    %e0 = stablehlo.constant dense<[18, 12]> : tensor<2xi32>
     stablehlo.custom_call @check.expect_eq(%r, %e0) {has_side_effect = true} : (tensor<2xi32>, tensor<2xi32>) -> ()
     return
   }
