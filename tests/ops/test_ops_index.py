@@ -81,6 +81,26 @@ def test_embedding_gradient():
         check(lambda w, i, kw=kwargs: torch.nn.functional.embedding(i, w, **kw), (w, i), {}, f"embedding {kwargs}")
 
 
+@pytest.mark.parametrize("kwargs", [{}, {"mode": "sum"}, {"mode": "sum", "padding_idx": 2}, {"padding_idx": 2}], ids=str)
+def test_embedding_bag(kwargs):
+    w = torch.randn(7, 4, requires_grad=True)
+    i, offsets = torch.tensor([1, 2, 2, 6, 0, 2]), torch.tensor([0, 3, 3, 5])
+    check(lambda w, i, o: torch.nn.functional.embedding_bag(i, w, o, **kwargs), (w, i, offsets), {}, f"embedding_bag {kwargs}")
+
+
+def test_index_out_of_bounds():
+    """The engine raises IndexError for marked indices; other plugins clamp."""
+    if torch.tpu.get_device_name() and "virtual" not in torch.tpu.get_device_name().lower():
+        pytest.skip("not the engine")
+    x = torch.arange(12.0, device="tpu").reshape(3, 4)
+    far = torch.tensor([3], device="tpu")
+    with torch.tpu.set_eager_mode(torch.tpu.EagerMode.DEFER_NEVER_AND_LAUNCH_BLOCKING):
+        for use in (lambda: x[far], lambda: x.index_select(0, far), lambda: x.index_put((far,), x[0, 0]), lambda: x.index_add(0, far, x[:1])):
+            with pytest.raises(IndexError, match="index 3 is out of bounds for dimension 0 with size 3"):
+                use().cpu()
+    torch.testing.assert_close(x[far - 4].cpu(), torch.tensor([[8.0, 9, 10, 11]]))
+
+
 @pytest.mark.parametrize("right", [False, True])
 def test_search(right):
     edges = torch.tensor([1.0, 2, 2, 5])

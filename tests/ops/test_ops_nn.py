@@ -116,6 +116,54 @@ def test_weight_norm():
         torch.testing.assert_close(a.grad.cpu(), b.grad, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("make", [lambda: torch.nn.LSTM(6, 5, 2, bidirectional=True), lambda: torch.nn.GRU(6, 5), lambda: torch.nn.LSTMCell(6, 5, bias=False), lambda: torch.nn.GRUCell(6, 5)])
+def test_recurrent(make):
+    torch.manual_seed(4)
+    here = make()
+    there = make().to("tpu")
+    there.load_state_dict(here.state_dict())
+    x = randn(3, 6) if isinstance(here, torch.nn.RNNCellBase) else randn(4, 3, 6)
+
+    def both(x, *parameters):
+        return (here if x.device.type == "cpu" else there)(x)
+
+    check(both, (x,), {}, type(here).__name__)
+    for p, q in zip(there.parameters(), here.parameters(), strict=True):
+        assert p.shape == q.shape
+    here(x)[0].sum().backward()
+    there(x.detach().to("tpu"))[0].sum().backward()
+    for p, q in zip(there.parameters(), here.parameters(), strict=True):
+        torch.testing.assert_close(p.grad.cpu(), q.grad, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "nearest"])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("align", [False, True])
+def test_grid_sample(mode, padding, align):
+    torch.manual_seed(5)
+    grid = (torch.randn(2, 4, 3, 2) * 1.2).requires_grad_()
+    check(F.grid_sample, (randn(2, 3, 5, 6), grid), {"mode": mode, "padding_mode": padding, "align_corners": align}, "grid_sample")
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+@pytest.mark.parametrize("size", [(10, 12), (3, 4), (5, 6)])
+def test_antialiased_interpolation(mode, size):
+    check(F.interpolate, (randn(2, 3, 5, 6),), {"size": size, "mode": mode, "antialias": True}, "antialias")
+    check(F.interpolate, (randn(2, 3, 15, 16),), {"size": size, "mode": mode, "antialias": True, "align_corners": True}, "antialias")
+
+
+@pytest.mark.parametrize("p", [0.0, 1.0, 1.5, 2.0, 3.0, float("inf")])
+def test_cdist(p):
+    check(torch.cdist, (randn(2, 4, 3), randn(2, 5, 3)), {"p": p, "compute_mode": "donot_use_mm_for_euclid_dist"}, f"cdist {p}")
+
+
+@pytest.mark.parametrize("left, upper, unit", [(True, True, False), (False, True, True), (True, False, True), (False, False, False)])
+def test_solve_triangular(left, upper, unit):
+    a = torch.randn(2, 4, 4) + 3 * torch.eye(4)
+    kwargs = {"left": left, "upper": upper, "unitriangular": unit}
+    check(torch.linalg.solve_triangular, (a.requires_grad_(), randn(4, 4)), kwargs, f"solve_triangular {kwargs}")
+
+
 def test_shapes_that_do_not_fit():
     x = torch.ones(2, 3, device="tpu")
     with pytest.raises(RuntimeError, match="mat1 and mat2 shapes cannot be multiplied"):
