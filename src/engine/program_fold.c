@@ -1,7 +1,8 @@
 /* program_fold.c - light canonicalisation of a block before it is fused and planned.
  *
- * Dead nodes go, and tiny values that depend on constants only are computed once, by the reference kernels, and become
- * constants themselves: fused loops then see immediates. Large ones stay as they are. */
+ * Tiny values that depend on constants only are computed once, by the reference kernels, and become constants themselves: fused
+ * loops then see immediates. Transposes of transposes become one, and a product reads a transposed operand where it lies. No
+ * rewrite changes a bit of any result. */
 #include "engine/program_plan.h"
 #include <string.h>
 
@@ -55,13 +56,99 @@ static void fold(hlo_graph *g, hlo_node *n, tt_arena *scratch) {
     tt_arena_rewind(scratch, mark);
 }
 
-void eng_fold_constants(hlo_graph *g, hlo_block *block) {
+/* ---- transposes ---- */
+static void set_permutation(hlo_graph *g, hlo_node *n, int rank, const int64_t *permutation) {
+    hlo_attr *attr = TT_NEW(g->arena, hlo_attr);
+    *attr = (hlo_attr){.name = HLO_A_PERMUTATION, .kind = HLO_K_INTS, .n = rank};
+    attr->ints = tt_arena_copy(g->arena, permutation, sizeof(int64_t) * (size_t)rank);
+    n->attrs = attr;
+    n->n_attrs = 1;
+}
+
+static void set_operand(hlo_graph *g, hlo_node *n, int k, hlo_ref r) {
+    hlo_ref *operands = tt_arena_copy(g->arena, n->operands, sizeof(hlo_ref) * n->n_operands);
+    operands[k] = r;
+    n->operands = operands;
+}
+
+static void join_transposes(hlo_graph *g, hlo_node *n) {
+    const hlo_node *x = hlo_node_at(g, n->operands[0]);
+    if (x->op != HLO_TRANSPOSE)
+        return;
+    hlo_ints outer = hlo_attr_ints(n, HLO_A_PERMUTATION), inner = hlo_attr_ints(x, HLO_A_PERMUTATION);
+    int64_t joined[HLO_MAX_RANK];
+    for (int i = 0; i < outer.n; i++)
+        joined[i] = inner.v[outer.v[i]];
+    set_permutation(g, n, outer.n, joined);
+    set_operand(g, n, 0, x->operands[0]);
+}
+
+/* Dims of one side of a product, seen through the transpose of its operand; false when the result's dims would change order. */
+static bool through(const hlo_node *transpose, hlo_ints batch, hlo_ints contract, int64_t *out_batch, int64_t *out_contract) {
+    hlo_ints p = hlo_attr_ints(transpose, HLO_A_PERMUTATION);
+    bool bound[HLO_MAX_RANK] = {0};
+    for (int i = 0; i < batch.n; i++) {
+        bound[batch.v[i]] = true;
+        out_batch[i] = p.v[batch.v[i]];
+    }
+    for (int i = 0; i < contract.n; i++) {
+        bound[contract.v[i]] = true;
+        out_contract[i] = p.v[contract.v[i]];
+    }
+    int64_t last = -1;
+    for (int i = 0; i < p.n; i++) {
+        if (bound[i])
+            continue;
+        if (p.v[i] < last)
+            return false;
+        last = p.v[i];
+    }
+    return true;
+}
+
+/* Products of few rows or columns choose their summation by how the operands lie, so these are left alone. */
+static bool order_is_fixed(const hlo_graph *g, const hlo_node *n, const hlo_dims *d) {
+    enum { FEW = 28 };
+    const hlo_type *a = hlo_type_of(g, n->operands[0]), *b = hlo_type_of(g, n->operands[1]);
+    int64_t shared = 1, k = 1;
+    for (int i = 0; i < d->a.n; i++)
+        shared *= a->dims[d->a.v[i]];
+    for (int i = 0; i < d->c.n; i++)
+        k *= a->dims[d->c.v[i]];
+    return shared > 0 && k > 0 && hlo_type_elements(a) / (shared * k) > FEW && hlo_type_elements(b) / (shared * k) > FEW;
+}
+
+static void look_through_transposes(hlo_graph *g, hlo_node *n) {
+    for (int side = 0; side < 2; side++) {
+        const hlo_attr *attr = hlo_attr_find(n, HLO_A_DOT_DIMENSION_NUMBERS);
+        const hlo_node *x = hlo_node_at(g, n->operands[side]);
+        if (!attr || !attr->dims || x->op != HLO_TRANSPOSE || !order_is_fixed(g, n, attr->dims))
+            continue;
+        hlo_dims *dims = tt_arena_copy(g->arena, attr->dims, sizeof *dims);
+        hlo_ints *batch = side ? &dims->b : &dims->a, *contract = side ? &dims->d : &dims->c;
+        int64_t *lists = TT_NEW_N(g->arena, int64_t, 2 * HLO_MAX_RANK);
+        if (!through(x, *batch, *contract, lists, lists + HLO_MAX_RANK))
+            continue;
+        batch->v = lists;
+        contract->v = lists + HLO_MAX_RANK;
+        hlo_attr *attrs = tt_arena_copy(g->arena, n->attrs, sizeof(hlo_attr) * n->n_attrs);
+        attrs[attr - n->attrs].dims = dims;
+        n->attrs = attrs;
+        set_operand(g, n, side, x->operands[0]);
+    }
+}
+
+void eng_canonicalise(hlo_graph *g, hlo_block *block) {
     tt_arena *scratch = tt_arena_create();
     for (int i = 0; i < block->n_nodes; i++) {
         hlo_node *n = hlo_node_at(g, block->nodes[i]);
         for (int r = 0; r < n->n_regions; r++)
             if (n->op == HLO_WHILE || n->op == HLO_IF || n->op == HLO_CASE)
-                eng_fold_constants(g, n->regions[r]);
+                eng_canonicalise(g, n->regions[r]);
+        if (n->op == HLO_TRANSPOSE)
+            join_transposes(g, n);
+        if (n->op == HLO_DOT_GENERAL)
+            look_through_transposes(g, n);
         if (n->op < HLO_N_OPS && eng_ref_kernels[n->op] && foldable(g, n))
             fold(g, n, scratch);
     }

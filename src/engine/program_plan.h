@@ -71,6 +71,6 @@ TT_MUST_CHECK tt_status eng_plan_block(eng_planner *, hlo_block *, int n_capture
                                        bool results_in_own_params, eng_plan **out);
 /* Outer values used inside a node's regions, each once (temporary arena). */
 void eng_captures_find(eng_planner *, const hlo_node *, int *out_n, hlo_ref **out_refs);
-void eng_fold_constants(hlo_graph *, hlo_block *); /* program_fold.c */
+void eng_canonicalise(hlo_graph *, hlo_block *); /* program_fold.c */
 bool eng_place_is_alias(const hlo_graph *, const hlo_node *, int64_t *out_offset); /* the node's result is its operand's bytes */
 #endif
