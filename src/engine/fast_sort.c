@@ -11,32 +11,43 @@ typedef struct entry { uint64_t key; uint32_t at; } entry;
 /* total: -0 before +0 and NaNs by their bits (top_k); else zeros tie and NaNs tie, greatest. */
 typedef struct order { tt_dtype dtype; int size; bool descending, total; } order;
 
-static inline uint64_t key_of(const order *o, const char *p) {
-    uint64_t v = 0, sign = (uint64_t)1 << (8 * o->size - 1), all = sign | (sign - 1);
+/* Keys of n elements, `stride` bytes apart. The loops are plain so that the compiler vectorises them. */
+#define KEYS(bits, T)                                                                   \
+    __attribute__((optimize("O3"))) static void keys_##bits(const order *o, uint64_t inf, const char *x, int64_t stride, int64_t n, uint64_t *out) { \
+        const T sign = (T)((T)1 << (bits - 1)), rest = (T)(sign - 1);                             \
+        bool is_float = tt_dtype_class(o->dtype) == TT_CLASS_FLOAT, ties = is_float && !o->total; \
+        T flip_all = o->descending ? (T)-1 : 0, flip = is_float || tt_dtype_class(o->dtype) == TT_CLASS_SINT ? sign : 0; \
+        for (int64_t i = 0; i < n; i++) {                                                         \
+            T v;                                                                                  \
+            memcpy(&v, x + i * stride, sizeof v);                                                 \
+            v = ties && (v & rest) > (T)inf ? rest : v;                                           \
+            v = ties && v == sign ? 0 : v;                                                        \
+            v = is_float && (v & sign) ? (T)~v : (T)(v ^ flip);                                   \
+            out[i] = (T)(v ^ flip_all);                                                           \
+        }                                                                                         \
+    }
+KEYS(8, uint8_t)
+KEYS(16, uint16_t)
+KEYS(32, uint32_t)
+KEYS(64, uint64_t)
+
+static void keys_of(const order *o, const char *x, int64_t stride, int64_t n, uint64_t *out) {
     switch (o->size) {
-    case 1: v = *(const uint8_t *)p; break;
-    case 2: { uint16_t u; memcpy(&u, p, 2); v = u; break; }
-    case 4: { uint32_t u; memcpy(&u, p, 4); v = u; break; }
-    default: memcpy(&v, p, 8);
+    case 1: keys_8(o, 0, x, stride, n, out); return;
+    case 2: keys_16(o, o->dtype == TT_BF16 ? 0x7F80 : 0x7C00, x, stride, n, out); return;
+    case 4: keys_32(o, 0x7F800000, x, stride, n, out); return;
+    default: keys_64(o, 0x7FFull << 52, x, stride, n, out);
     }
-    if (tt_dtype_class(o->dtype) == TT_CLASS_FLOAT) {
-        if (!o->total) {
-            uint64_t infinity = o->dtype == TT_F64 ? 0x7FFull << 52 : o->dtype == TT_F32 ? 0x7F800000 : o->dtype == TT_BF16 ? 0x7F80 : 0x7C00;
-            if ((v & (sign - 1)) > infinity)
-                v = sign - 1;
-            if (v == sign)
-                v = 0;
-        }
-        v = v & sign ? ~v & all : v | sign;
-    } else if (tt_dtype_class(o->dtype) == TT_CLASS_SINT) {
-        v ^= sign;
-    }
-    return o->descending ? ~v & all : v;
 }
 
 static void fill_entries(const order *o, const char *x, int64_t stride, int64_t n, entry *out) {
-    for (int64_t i = 0; i < n; i++)
-        out[i] = (entry){key_of(o, x + i * stride), (uint32_t)i};
+    uint64_t keys[256];
+    for (int64_t at = 0; at < n; at += 256) {
+        int64_t m = loop_min(256, n - at);
+        keys_of(o, x + at * stride, stride, m, keys);
+        for (int64_t i = 0; i < m; i++)
+            out[at + i] = (entry){keys[i], (uint32_t)(at + i)};
+    }
 }
 
 static void sort_short(entry *e, int64_t n) {
@@ -204,35 +215,44 @@ tt_status eng_fast_sort(eng_run *run, const hlo_graph *g, const hlo_node *node, 
 
 typedef struct top { order order; const eng_tensor *in; eng_tensor *out; int64_t length, k; } top;
 
-/* Keeps the best in a list that is sorted and cut to k when full; after that only what beats the k-th may enter. */
-static int64_t select_best(const top *t, const char *x, entry *list, entry *other, int64_t room) {
-    int64_t n = 0;
-    uint64_t limit = 0;
-    bool limited = false;
-    for (int64_t i = 0; i < t->length; i++) {
-        uint64_t key = key_of(&t->order, x + i * t->order.size);
-        if (limited && key >= limit)
-            continue;
-        list[n++] = (entry){key, (uint32_t)i};
-        if (n < room && i + 1 < t->length)
-            continue;
-        entry *sorted = sort_entries(list, other, n, t->order.size);
-        n = loop_min(n, t->k);
-        if (sorted != list)
-            memcpy(list, sorted, sizeof *list * (size_t)n);
-        limited = n == t->k;
-        limit = n ? list[n - 1].key : 0;
-    }
+/* Cuts the list to the k best, sorted; returns how many there are. */
+static int64_t cut_list(const top *t, entry *list, entry *other, int64_t n) {
     entry *sorted = sort_entries(list, other, n, t->order.size);
+    n = loop_min(n, t->k);
     if (sorted != list)
         memcpy(list, sorted, sizeof *list * (size_t)n);
-    return loop_min(n, t->k);
+    return n;
+}
+
+/* Keeps the best in a list that is cut when full; after that only what beats the k-th may enter, which most blocks have nothing of. */
+static int64_t select_best(const top *t, const char *x, entry *list, entry *other, int64_t room) {
+    int64_t n = 0;
+    uint64_t limit = 0, keys[64];
+    bool limited = false;
+    for (int64_t at = 0; at < t->length; at += 64) {
+        int64_t m = loop_min(64, t->length - at);
+        int hits = !limited;
+        keys_of(&t->order, x + at * t->order.size, t->order.size, m, keys);
+        for (int64_t i = 0; limited && i < m; i++)
+            hits |= keys[i] < limit;
+        for (int64_t i = 0; hits && i < m; i++) {
+            if (limited && keys[i] >= limit)
+                continue;
+            list[n++] = (entry){keys[i], (uint32_t)(at + i)};
+            if (n < room)
+                continue;
+            n = cut_list(t, list, other, n);
+            limited = n == t->k;
+            limit = list[n - 1].key;
+        }
+    }
+    return cut_list(t, list, other, n);
 }
 
 static void top_range(void *context, int64_t from, int64_t to) {
     const top *t = context;
     int size = t->order.size, index_size = tt_dtype_size(t->out[1].type.dtype);
-    int64_t room = loop_min(t->length, 4 * t->k + 256);
+    int64_t room = loop_min(t->length, 2 * t->k + 32);
     entry *list = malloc(sizeof *list * 2 * (size_t)(room + 1));
     if (!list)
         return;

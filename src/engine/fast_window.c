@@ -99,6 +99,22 @@ static void scan_columns(const job *j, int64_t outer, int64_t first, int64_t w) 
         return;                                                               \
     } while (0)
 
+/* Sums of 16-bit floats, a block of the row at a time. */
+static void scan_wide(const job *j, const char *from, char *to) {
+    double wide[SCAN_BLOCK], sum = 0;
+    for (int64_t done = 0; done < j->length;) {
+        int64_t m = loop_min(SCAN_BLOCK, j->length - done), at = j->backward ? j->length - done - m : done;
+        j->widen(wide, from + at * j->size, NULL, NULL, m);
+        for (int64_t i = 0; i < m; i++) {
+            double *x = &wide[j->backward ? m - 1 - i : i];
+            sum += *x;
+            *x = sum;
+        }
+        j->narrow(to + at * j->size, wide, NULL, NULL, m);
+        done += m;
+    }
+}
+
 /* One row whose elements are neighbours. */
 static void scan_row(const job *j, int64_t row) {
     const char *from = j->x + row * j->length * j->size;
@@ -110,6 +126,10 @@ static void scan_row(const job *j, int64_t row) {
         case TT_I64: SCAN_ROW(uint64_t, uint64_t);
         case TT_I32: SCAN_ROW(uint32_t, uint32_t);
         }
+    if (j->acc == TT_F64 && j->op == HLO_ADD && j->widen) {
+        scan_wide(j, from, to);
+        return;
+    }
     char acc[16], wide[16];
     memcpy(acc, j->identity, 16);
     for (int64_t i = 0; i < j->length; i++) {

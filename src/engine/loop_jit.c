@@ -85,7 +85,11 @@ static int read_source(jit_program *p, const eng_loop *l, int i) {
             f = (float)tt_element_get(s->dtype, e);
         return jit_number(p, f);
     }
-    if (s->kind == LOOP_SCALAR && s->dtype != TT_PRED && p->n_uniforms < 8) {
+    if (s->kind == LOOP_SCALAR) {
+        if (s->dtype == TT_PRED || p->n_uniforms == 8) {
+            p->failed = true;
+            return 0;
+        }
         p->uniform_slot[p->n_uniforms] = i;
         p->uniform_dtype[p->n_uniforms] = s->dtype;
         return JIT_UNIFORM + p->n_uniforms++;
@@ -139,7 +143,7 @@ static void translate(jit_program *p, const eng_loop *l) {
             return;
         }
         if (!exact(q->op) && !(q->op == HLO_CONVERT && (q->in == q->out || q->in == TT_PRED)))
-            v = jit_round(p, (tt_dtype)q->out, v);
+            v = jit_round(p, (tt_dtype)q->out, v, q->op == HLO_CONVERT && q->in == TT_F32);
         value[q->d] = v;
         if (q->d >= l->n_sources && q->d < l->n_sources + l->n_outputs) {
             jit_emit(p, JIT_STORE, v, JIT_NONE, JIT_NONE, q->out);

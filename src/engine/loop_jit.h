@@ -35,7 +35,7 @@ int jit_number(jit_program *, float);
 
 /* loop_jit_math.c: the value of one elementwise op in f32 lanes (masks for preds), not yet rounded to 16 bits; -1: not known. */
 int jit_expand(jit_program *, const loop_instr *, const int *operands);
-int jit_round(jit_program *, tt_dtype, int value);                  /* to the dtype and back; f32 is itself */
+int jit_round(jit_program *, tt_dtype, int value, bool any_nan);                  /* to the dtype and back; f32 is itself */
 
 /* loop_jit_emit.c: machine code into memory; returns its size, 0 if registers do not suffice. */
 size_t jit_assemble(const jit_program *, uint8_t *out, size_t room);

@@ -203,13 +203,16 @@ int jit_expand(jit_program *p, const loop_instr *q, const int *x) {
     }
 }
 
-int jit_round(jit_program *p, tt_dtype dtype, int v) {
+/* A NaN that comes of 16-bit operands has no low bits that rounding could carry into the exponent; one from f32 may. */
+int jit_round(jit_program *p, tt_dtype dtype, int v, bool any_nan) {
     if (dtype == TT_F16)
         return jit_emit(p, JIT_TO_HALF_AND_BACK, v, JIT_NONE, JIT_NONE, 0);
     if (dtype != TT_BF16)
         return v;
     int odd = and_(p, shift(p, JIT_SHR, v, 16), jit_bits(p, 1));
     int r = and_(p, add_int(p, v, add_int(p, odd, jit_bits(p, 0x7fff))), jit_bits(p, 0xffff0000u));
+    if (!any_nan)
+        return r;
     int quiet = and_(p, or_(p, v, jit_bits(p, 0x00400000)), jit_bits(p, 0xffff0000u));
     return sel(p, test(p, v, v, NE), quiet, r);
 }
