@@ -1,6 +1,6 @@
-/* composite.c - which composites have a kernel, and their dispatch. The contract with the lowerings (aten/) is here:
- * names, operands, attributes. A composite that does not fit is refused by eng_composite_known, before it would run, and
- * its decomposition is inlined instead.
+/* composite.c - which composites have a kernel, and their dispatch. The contract with the lowerings (aten/)
+ * is here: names, operands, attributes. A composite that does not fit is refused by eng_composite_known,
+ * before it would run, and its decomposition is inlined instead.
  *
  * tt.softmax(x) {log}                                    -> y; over the last dimension
  * tt.softmax_backward(grad, y) {log}                     -> dx
@@ -59,8 +59,12 @@ typedef struct signature {
     const char *attributes;
 } signature;
 
-static bool has(const signature *s, const char *name) { return eng_composite_attr_bool(s->attributes, name, false); }
-static bool small_float(tt_dtype t) { return t == TT_F32 || t == TT_BF16 || t == TT_F16; }
+static bool has(const signature *s, const char *name) {
+    return eng_composite_attr_bool(s->attributes, name, false);
+}
+static bool small_float(tt_dtype t) {
+    return t == TT_F32 || t == TT_BF16 || t == TT_F16;
+}
 
 static bool vector_of(const hlo_type *t, tt_dtype dtype, int64_t n) {
     return t->dtype == dtype && hlo_type_elements(t) == n;
@@ -88,7 +92,8 @@ static bool rows_of(const hlo_type *x, int64_t *out_rows, int64_t *out_n) {
 static bool fits_layer_norm(const signature *s) {
     int64_t rows, n;
     const int extra = has(s, "has_weight") + has(s, "has_bias");
-    if (s->n_in != 1 + extra || s->n_out != 3 || !rows_of(s->in[0], &rows, &n) || !hlo_type_equal(s->in[0], s->out[0]))
+    if (s->n_in != 1 + extra || s->n_out != 3 || !rows_of(s->in[0], &rows, &n) ||
+        !hlo_type_equal(s->in[0], s->out[0]))
         return false;
     for (int i = 1; i <= extra; i++)
         if (!vector_of(s->in[i], s->in[0]->dtype, n))
@@ -105,8 +110,8 @@ static bool fits_rms_norm(const signature *s) {
 static bool fits_layer_norm_backward(const signature *s) {
     int64_t rows, n;
     const int extra = has(s, "has_weight");
-    if (s->n_in != 4 + extra || s->n_out != 3 || !rows_of(s->in[0], &rows, &n) || !hlo_type_equal(s->in[0], s->in[1]) ||
-        !hlo_type_equal(s->in[0], s->out[0]))
+    if (s->n_in != 4 + extra || s->n_out != 3 || !rows_of(s->in[0], &rows, &n) ||
+        !hlo_type_equal(s->in[0], s->in[1]) || !hlo_type_equal(s->in[0], s->out[0]))
         return false;
     const tt_dtype t = s->in[0]->dtype;
     return vector_of(s->in[2], TT_F32, rows) && vector_of(s->in[3], TT_F32, rows) &&
@@ -119,8 +124,8 @@ static bool fits_attention(const signature *s, int first) {
     if (q->rank != 4 || k->rank != 4 || v->rank != 4 || k->dtype != q->dtype || v->dtype != q->dtype)
         return false;
     const int64_t *qd = q->dims, *kd = k->dims, *vd = v->dims;
-    if (kd[0] != qd[0] || vd[0] != qd[0] || kd[1] != vd[1] || kd[1] == 0 || qd[1] % kd[1] != 0 || kd[2] != vd[2] ||
-        kd[3] != qd[3])
+    if (kd[0] != qd[0] || vd[0] != qd[0] || kd[1] != vd[1] || kd[1] == 0 || qd[1] % kd[1] != 0 ||
+        kd[2] != vd[2] || kd[3] != qd[3])
         return false;
     if (!has(s, "has_mask"))
         return true;
@@ -139,8 +144,8 @@ static bool fits_sdpa(const signature *s) {
     if (s->n_in != 3 + has(s, "has_mask") || s->n_out != 2 || !fits_attention(s, 0))
         return false;
     const int64_t *q = s->in[0]->dims;
-    return s->out[0]->dtype == s->in[0]->dtype && s->out[0]->rank == 4 && s->out[0]->dims[3] == s->in[2]->dims[3] &&
-           vector_of(s->out[1], TT_F32, q[0] * q[1] * q[2]);
+    return s->out[0]->dtype == s->in[0]->dtype && s->out[0]->rank == 4 &&
+           s->out[0]->dims[3] == s->in[2]->dims[3] && vector_of(s->out[1], TT_F32, q[0] * q[1] * q[2]);
 }
 static bool fits_sdpa_backward(const signature *s) {
     const int mask = has(s, "has_mask");
@@ -152,7 +157,11 @@ static bool fits_sdpa_backward(const signature *s) {
            hlo_type_equal(s->in[2], s->out[1]) && hlo_type_equal(s->in[3], s->out[2]);
 }
 
-static const struct { const char *name; bool (*fits)(const signature *); eng_composite_fn run; } composites[] = {
+static const struct {
+    const char *name;
+    bool (*fits)(const signature *);
+    eng_composite_fn run;
+} composites[] = {
     {"tt.softmax", fits_softmax, eng_softmax},
     {"tt.softmax_backward", fits_softmax_backward, eng_softmax_backward},
     {"tt.layer_norm", fits_layer_norm, eng_layer_norm},
@@ -172,7 +181,8 @@ static int find(const hlo_node *composite) {
 
 bool eng_composite_known(const hlo_graph *g, const hlo_node *composite) {
     const int which = find(composite);
-    signature s = {.n_in = (int)composite->n_operands, .n_out = composite->n_results,
+    signature s = {.n_in = (int)composite->n_operands,
+                   .n_out = composite->n_results,
                    .attributes = hlo_attr_text(composite, HLO_A_COMPOSITE_ATTRIBUTES, NULL)};
     if (which < 0 || s.n_in < 1 || s.n_in > 8 || s.n_out < 1 || s.n_out > 3)
         return false;

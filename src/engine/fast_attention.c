@@ -1,5 +1,5 @@
-/* fast_attention.c - scaled dot product attention, forward: blocks of scores live in the caches only (the flash
- * scheme), on the microkernels of the matrix product. Part of composite.c; knows no graph. */
+/* fast_attention.c - scaled dot product attention, forward: blocks of scores live in the caches only (the
+ * flash scheme), on the microkernels of the matrix product. Part of composite.c; knows no graph. */
 #include "engine/fast_attention.h"
 #include <math.h>
 #include <string.h>
@@ -8,7 +8,9 @@ enum { QUERIES = 64, KEYS = 128, FEW_QUERIES = 8 };
 
 /* ---- shared with the backward pass ---- */
 attention attention_of(const char *attributes, const eng_tensor *q, const eng_tensor *mask) {
-    attention a = {.kernels = eng_kernels_get(), .f = eng_flavor_of(q->type.dtype), .dtype = q->type.dtype,
+    attention a = {.kernels = eng_kernels_get(),
+                   .f = eng_flavor_of(q->type.dtype),
+                   .dtype = q->type.dtype,
                    .bytes = tt_dtype_size(q->type.dtype)};
     const hlo_type *k = &q[1].type, *v = &q[2].type;
     a.b = q->type.dims[0];
@@ -51,7 +53,7 @@ typedef struct forward {
     attention a;
     char *out;
     float *lse;
-    char *packed;                 /* keys and values of each (b, hk) as panels */
+    char *packed; /* keys and values of each (b, hk) as panels */
     int64_t keys_bytes, head_bytes, q_blocks;
 } forward;
 
@@ -60,7 +62,8 @@ static void few_task(void *context, int64_t task, int worker) {
     const forward *p = context;
     const attention *a = &p->a;
     const eng_flavor *f = a->f;
-    const int64_t b = task / a->hk, hk = task % a->hk, rows = a->group * a->l, first = b * a->h * a->l + hk * rows;
+    const int64_t b = task / a->hk, hk = task % a->hk, rows = a->group * a->l,
+                  first = b * a->h * a->l + hk * rows;
     const int64_t most = eng_min(f->dot_rows, ENG_STREAM_ROWS), ld = eng_round_up(a->s, 16);
     const char *k = a->k + task * a->s * a->e * a->bytes, *v = a->v + task * a->s * a->ev * a->bytes;
     float *scores = eng_scratch_need(ENG_SLOT_A, (size_t)((most * (ld + a->e + a->ev) + 64) * 4));
@@ -78,21 +81,24 @@ static void few_task(void *context, int64_t task, int worker) {
             const int64_t row = (r + i) % a->l, n = a->causal ? eng_min(a->s, row + 1) : a->s;
             float top = -INFINITY;
             total[i] = a->kernels->attend(scores + i * ld, n, a->s, a->scale, a->mask_type,
-                                          attention_mask(a, b, hk * a->group + (r + i) / a->l, row, 0), &top, false,
-                                          scores + i * ld);
+                                          attention_mask(a, b, hk * a->group + (r + i) / a->l, row, 0), &top,
+                                          false, scores + i * ld);
             p->lse[first + r + i] = total[i] == 0 ? 0 : top + logf(total[i]);
         }
         memset(sums, 0, (size_t)(m * a->ev * 4));
         f->stream((int)m, a->ev, a->s, scores, ld, v, a->ev, sums, a->ev);
         for (int64_t i = 0; i < m; i++) {
             a->kernels->scale_row(sums + i * a->ev, a->ev, total[i] == 0 ? 0 : 1 / total[i]);
-            a->kernels->narrow(a->dtype, p->out + (first + r + i) * a->ev * a->bytes, sums + i * a->ev, a->ev);
+            a->kernels->narrow(a->dtype, p->out + (first + r + i) * a->ev * a->bytes, sums + i * a->ev,
+                               a->ev);
         }
     }
 }
 
 /* ---- many queries ---- */
-static int64_t block_words(const attention *a) { return eng_words(a->f, KEYS); }
+static int64_t block_words(const attention *a) {
+    return eng_words(a->f, KEYS);
+}
 
 /* Keys of one head transposed for Q K^T, values in blocks of KEYS for P V. */
 static void pack_task(void *context, int64_t task, int worker) {
@@ -104,7 +110,8 @@ static void pack_task(void *context, int64_t task, int worker) {
     char *keys = p->packed + task * p->head_bytes, *values = keys + p->keys_bytes;
     const char *k = a->k + task * a->s * a->e * a->bytes, *v = a->v + task * a->s * a->ev * a->bytes;
     for (int64_t j = 0; j < a->s; j += nr)
-        f->pack_cols(keys + j * words * 4, nr, (int)nr, k + j * a->e * a->bytes, a->e, eng_min(a->s - j, nr), a->e);
+        f->pack_cols(keys + j * words * 4, nr, (int)nr, k + j * a->e * a->bytes, a->e, eng_min(a->s - j, nr),
+                     a->e);
     for (int64_t j = 0; j < a->s; j += KEYS) {
         const int64_t n = eng_min(a->s - j, KEYS);
         char *block = values + j / KEYS * block_words(a) * columns * 4;
@@ -135,14 +142,14 @@ static const char *queries(const attention *a, const char *q, int64_t n, char *c
 }
 
 /* c[m, n] (+)= a b with a read in place and b in panels `panel` bytes apart. */
-static void multiply(const eng_flavor *f, int64_t words, const char *a, int64_t row_bytes, int64_t m, const char *b,
-                     int64_t panel, int64_t n, float *c, int64_t ldc, bool accumulate) {
+static void multiply(const eng_flavor *f, int64_t words, const char *a, int64_t row_bytes, int64_t m,
+                     const char *b, int64_t panel, int64_t n, float *c, int64_t ldc, bool accumulate) {
     const int64_t mr = eng_even_rows(f, m);
     for (int64_t j = 0; j < n; j += f->nr)
         for (int64_t i = 0; i < m; i += mr) {
             const int64_t rows = eng_min(m - i, mr), columns = eng_min(n - j, f->nr);
-            f->direct[1][rows](words, a + i * row_bytes, row_bytes, 4, b + j / f->nr * panel, f->nr, c + i * ldc + j,
-                               ldc, accumulate, columns);
+            f->direct[1][rows](words, a + i * row_bytes, row_bytes, 4, b + j / f->nr * panel, f->nr,
+                               c + i * ldc + j, ldc, accumulate, columns);
         }
 }
 
@@ -153,14 +160,16 @@ static void block_task(void *context, int64_t task, int worker) {
     const bool pairs = a->f->per_word == 2;
     const eng_flavor *f = pairs ? a->f : &a->kernels->f32; /* what tiles multiply */
     const int64_t heads = a->b * a->h, head = task % heads, b = head / a->h, h = head % a->h;
-    const int64_t q0 = (p->q_blocks - 1 - task / heads) * QUERIES, nq = eng_min(a->l - q0, QUERIES); /* longest first */
+    const int64_t q0 = (p->q_blocks - 1 - task / heads) * QUERIES,
+                  nq = eng_min(a->l - q0, QUERIES); /* longest first */
     const int64_t words = eng_words(a->f, a->e), columns = eng_round_up(a->ev, f->nr);
     const char *keys = p->packed + (b * a->hk + h / a->group) * p->head_bytes, *values = keys + p->keys_bytes;
-    float *scores = eng_scratch_need(ENG_SLOT_A, (size_t)((2 * QUERIES * KEYS + QUERIES * (columns + a->e + 1)) * 4));
+    float *scores =
+        eng_scratch_need(ENG_SLOT_A, (size_t)((2 * QUERIES * KEYS + QUERIES * (columns + a->e + 1)) * 4));
     float *weights = pairs ? scores + QUERIES * KEYS : scores, *sums = scores + 2 * QUERIES * KEYS;
     int64_t row_bytes;
-    const char *q = queries(a, a->q + (head * a->l + q0) * a->e * a->bytes, nq, (char *)(sums + QUERIES * columns),
-                            &row_bytes);
+    const char *q = queries(a, a->q + (head * a->l + q0) * a->e * a->bytes, nq,
+                            (char *)(sums + QUERIES * columns), &row_bytes);
     float top[QUERIES], total[QUERIES];
     for (int64_t i = 0; i < nq; i++) {
         top[i] = -INFINITY;
@@ -170,13 +179,15 @@ static void block_task(void *context, int64_t task, int worker) {
     const int64_t end = a->causal ? eng_min(a->s, q0 + nq) : a->s;
     for (int64_t k0 = 0; k0 < end; k0 += KEYS) {
         const int64_t nk = eng_min(end - k0, KEYS), packed = eng_min(a->s - k0, KEYS);
-        multiply(f, words, q, row_bytes, nq, keys + k0 * words * 4, words * f->nr * 4, nk, scores, KEYS, false);
+        multiply(f, words, q, row_bytes, nq, keys + k0 * words * 4, words * f->nr * 4, nk, scores, KEYS,
+                 false);
         for (int64_t i = 0; i < nq; i++) {
             const int64_t n = a->causal ? eng_max(0, eng_min(nk, q0 + i + 1 - k0)) : nk;
             const float before = top[i];
-            const float sum = a->kernels->attend(scores + i * KEYS, n, eng_round_up(nk, f->per_word), a->scale,
-                                                 a->mask_type, attention_mask(a, b, h, q0 + i, k0), &top[i], pairs,
-                                                 (char *)weights + i * KEYS * (pairs ? 2 : 4));
+            const float sum =
+                a->kernels->attend(scores + i * KEYS, n, eng_round_up(nk, f->per_word), a->scale,
+                                   a->mask_type, attention_mask(a, b, h, q0 + i, k0), &top[i], pairs,
+                                   (char *)weights + i * KEYS * (pairs ? 2 : 4));
             if (top[i] != before) {
                 const float shrink = expf(before - top[i]);
                 total[i] *= shrink;
@@ -185,19 +196,23 @@ static void block_task(void *context, int64_t task, int worker) {
             total[i] += sum;
         }
         multiply(f, eng_words(f, nk), (const char *)weights, KEYS * (pairs ? 2 : 4), nq,
-                 values + k0 / KEYS * block_words(a) * columns * 4, eng_words(f, packed) * f->nr * 4, a->ev, sums,
-                 columns, true);
+                 values + k0 / KEYS * block_words(a) * columns * 4, eng_words(f, packed) * f->nr * 4, a->ev,
+                 sums, columns, true);
     }
-    for (int64_t i = 0; i < nq; i++) { /* a row that sees nothing is 0, and so is its logsumexp, as in PyTorch on CPU */
+    for (int64_t i = 0; i < nq;
+         i++) { /* a row that sees nothing is 0, and so is its logsumexp, as in PyTorch on CPU */
         a->kernels->scale_row(sums + i * columns, a->ev, total[i] == 0 ? 0 : 1 / total[i]);
-        a->kernels->narrow(a->dtype, p->out + (head * a->l + q0 + i) * a->ev * a->bytes, sums + i * columns, a->ev);
-        p->lse[head * a->l + q0 + i] = total[i] == 0 ? 0 : (top[i] == -INFINITY ? 0 : top[i]) + logf(total[i]);
+        a->kernels->narrow(a->dtype, p->out + (head * a->l + q0 + i) * a->ev * a->bytes, sums + i * columns,
+                           a->ev);
+        p->lse[head * a->l + q0 + i] =
+            total[i] == 0 ? 0 : (top[i] == -INFINITY ? 0 : top[i]) + logf(total[i]);
     }
 }
 
 tt_status eng_sdpa(const char *attributes, const eng_tensor *in, eng_tensor *out) {
     const bool has_mask = eng_composite_attr_bool(attributes, "has_mask", false);
-    forward p = {.a = attention_of(attributes, in, has_mask ? &in[3] : NULL), .out = out[0].data, .lse = out[1].data};
+    forward p = {
+        .a = attention_of(attributes, in, has_mask ? &in[3] : NULL), .out = out[0].data, .lse = out[1].data};
     const attention *a = &p.a;
     if (a->b * a->h * a->l == 0)
         return TT_OK;

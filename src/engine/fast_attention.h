@@ -5,12 +5,12 @@
 
 typedef struct attention {
     const eng_kernels *kernels;
-    const eng_flavor *f;              /* of q's type */
+    const eng_flavor *f; /* of q's type */
     tt_dtype dtype, mask_type;
-    int64_t bytes;                    /* of an element of q */
+    int64_t bytes;                        /* of an element of q */
     int64_t b, h, hk, group, l, s, e, ev; /* group: query heads per key head */
-    const char *q, *k, *v, *mask;     /* mask: NULL for none */
-    int64_t mask_b, mask_h, mask_l;   /* strides in elements, 0 where broadcast */
+    const char *q, *k, *v, *mask;         /* mask: NULL for none */
+    int64_t mask_b, mask_h, mask_l;       /* strides in elements, 0 where broadcast */
     float scale;
     bool causal;
 } attention;

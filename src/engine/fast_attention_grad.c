@@ -1,8 +1,8 @@
-/* fast_attention_grad.c - the gradient of scaled dot product attention: probabilities come again from scores and
- * logsumexp, block by block. Everything is f32; 16-bit heads are widened first. Part of composite.c.
+/* fast_attention_grad.c - the gradient of scaled dot product attention: probabilities come again from scores
+ * and logsumexp, block by block. Everything is f32; 16-bit heads are widened first. Part of composite.c.
  *
- * With P = exp(scale Q K^T + mask - lse), D = rowsum(dO O): dV = P^T dO, dS = scale P (dO V^T - D), dQ = dS K,
- * dK = dS^T Q. A task owns a key head and all queries of its group, so sums have one order. */
+ * With P = exp(scale Q K^T + mask - lse), D = rowsum(dO O): dV = P^T dO, dS = scale P (dO V^T - D), dQ = dS
+ * K, dK = dS^T Q. A task owns a key head and all queries of its group, so sums have one order. */
 #include "engine/fast_attention.h"
 #include <math.h>
 #include <string.h>
@@ -31,20 +31,22 @@ static void add_product(const eng_flavor *f, int64_t k, const float *a, int64_t 
         for (int64_t i = 0; i < m; i += mr) {
             const int64_t columns = eng_min(n - j, f->nr);
             f->direct[columns > f->nr / 2][eng_min(m - i, mr)](k, a + i * row, row * 4, step * 4, b + j, ldb,
-                                                              c + i * ldc + j, ldc, true, columns);
+                                                               c + i * ldc + j, ldc, true, columns);
         }
 }
 
 /* c = a b, a[m, k] rows, b in panels */
-static void product(const eng_flavor *f, int64_t k, const float *a, int64_t m, const float *panels, int64_t n, float *c) {
+static void product(const eng_flavor *f, int64_t k, const float *a, int64_t m, const float *panels, int64_t n,
+                    float *c) {
     const int64_t mr = eng_even_rows(f, m);
     for (int64_t j = 0; j < n; j += f->nr)
         for (int64_t i = 0; i < m; i += mr)
-            f->direct[1][eng_min(m - i, mr)](k, a + i * k, k * 4, 4, panels + j * k, f->nr, c + i * KEYS + j, KEYS,
-                                             false, eng_min(n - j, f->nr));
+            f->direct[1][eng_min(m - i, mr)](k, a + i * k, k * 4, 4, panels + j * k, f->nr, c + i * KEYS + j,
+                                             KEYS, false, eng_min(n - j, f->nr));
 }
 
-static void block(const backward *p, const head *t, int64_t b, int64_t h, int64_t q0, int64_t nq, int64_t k0, int64_t nk) {
+static void block(const backward *p, const head *t, int64_t b, int64_t h, int64_t q0, int64_t nq, int64_t k0,
+                  int64_t nk) {
     const attention *a = &p->a;
     const eng_flavor *f = &a->kernels->f32;
     const float *lse = p->lse + (b * a->h + h) * a->l;
@@ -107,7 +109,8 @@ static void key_head_task(void *context, int64_t task, int worker) {
     const int64_t b = task / a->hk, hk = task % a->hk, nr = a->kernels->f32.nr;
     const int64_t q_size = a->l * a->e, k_size = a->s * a->e, v_size = a->s * a->ev, o_size = a->l * a->ev;
     const int64_t blocks = 2 * QUERIES * KEYS + (KEYS + nr) * (a->e + a->ev);
-    float *work = eng_scratch_need(ENG_SLOT_A, (size_t)((a->l + o_size + 2 * (q_size + k_size + v_size) + o_size + blocks) * 4));
+    float *work = eng_scratch_need(
+        ENG_SLOT_A, (size_t)((a->l + o_size + 2 * (q_size + k_size + v_size) + o_size + blocks) * 4));
     head t;
     t.scores = work;
     t.dp = t.scores + QUERIES * KEYS;
@@ -141,8 +144,12 @@ static void key_head_task(void *context, int64_t task, int worker) {
 
 tt_status eng_sdpa_backward(const char *attributes, const eng_tensor *in, eng_tensor *out) {
     const int mask = eng_composite_attr_bool(attributes, "has_mask", false);
-    const backward p = {.a = attention_of(attributes, &in[1], mask ? &in[4] : NULL), .grad = in[0].data,
-                        .out = in[4 + mask].data, .lse = in[5 + mask].data, .dq = out[0].data, .dk = out[1].data,
+    const backward p = {.a = attention_of(attributes, &in[1], mask ? &in[4] : NULL),
+                        .grad = in[0].data,
+                        .out = in[4 + mask].data,
+                        .lse = in[5 + mask].data,
+                        .dq = out[0].data,
+                        .dk = out[1].data,
                         .dv = out[2].data};
     eng_parallel(p.a.b * p.a.hk, key_head_task, (void *)(uintptr_t)&p);
     return TT_OK;

@@ -1,10 +1,13 @@
-/* fast_conv.c - stablehlo.convolution: reads the node into strides and taps (fast_conv.h), splits base dilation
- * into phases, and runs each as a matrix product, an implicit one, or directly. Knows no program. */
+/* fast_conv.c - stablehlo.convolution: reads the node into strides and taps (fast_conv.h), splits base
+ * dilation into phases, and runs each as a matrix product, an implicit one, or directly. Knows no program. */
 #include "engine/fast_conv.h"
 #include <string.h>
 
 /* One spatial dimension as the op states it. */
-typedef struct window { int64_t stride, low, base_dilation, dilation, size; bool reversed; } window;
+typedef struct window {
+    int64_t stride, low, base_dilation, dilation, size;
+    bool reversed;
+} window;
 
 static int64_t at_or(const hlo_node *node, hlo_attr_name name, int64_t i, int64_t fallback) {
     hlo_ints v = hlo_attr_ints(node, name);
@@ -19,11 +22,13 @@ static void dense_strides(const hlo_type *type, int64_t *out) {
     }
 }
 
-static int64_t gcd(int64_t a, int64_t b) { return b ? gcd(b, a % b) : a; }
+static int64_t gcd(int64_t a, int64_t b) {
+    return b ? gcd(b, a % b) : a;
+}
 
 /* ---- from the node ---- */
-static bool read_node(const hlo_node *node, const eng_tensor *x, const eng_tensor *w, const eng_tensor *out, conv *c,
-                      window *windows) {
+static bool read_node(const hlo_node *node, const eng_tensor *x, const eng_tensor *w, const eng_tensor *out,
+                      conv *c, window *windows) {
     const hlo_attr *attr = hlo_attr_find(node, HLO_A_DIMENSION_NUMBERS);
     const hlo_attr *padding = hlo_attr_find(node, HLO_A_PADDING);
     const tt_dtype dtype = x->type.dtype;
@@ -66,8 +71,11 @@ static bool read_node(const hlo_node *node, const eng_tensor *x, const eng_tenso
         *d = (conv_dim){.in = 1, .out = 1, .x = 1, .w = 1, .y = 1};
         if (s < 0)
             continue;
-        *d = (conv_dim){.in = x->type.dims[in_dims[2 + s]], .out = out->type.dims[out_dims[2 + s]],
-                        .x = xs[in_dims[2 + s]], .w = ws[w_dims[2 + s]], .y = ys[out_dims[2 + s]]};
+        *d = (conv_dim){.in = x->type.dims[in_dims[2 + s]],
+                        .out = out->type.dims[out_dims[2 + s]],
+                        .x = xs[in_dims[2 + s]],
+                        .w = ws[w_dims[2 + s]],
+                        .y = ys[out_dims[2 + s]]};
         win->stride = at_or(node, HLO_A_WINDOW_STRIDES, s, 1);
         win->low = padding && padding->ints ? padding->ints[2 * s] : 0;
         win->base_dilation = at_or(node, HLO_A_LHS_DILATION, s, 1);
@@ -78,7 +86,9 @@ static bool read_node(const hlo_node *node, const eng_tensor *x, const eng_tenso
     return true;
 }
 
-static int64_t phases(const window *w) { return w->base_dilation / gcd(w->stride, w->base_dilation); }
+static int64_t phases(const window *w) {
+    return w->base_dilation / gcd(w->stride, w->base_dilation);
+}
 
 /* Narrows dimension d to the outputs q * phases + r, at which only some taps fall on elements of x. */
 static void enter_phase(tt_arena *arena, const window *w, int64_t r, conv_dim *d, int64_t *y_start) {
@@ -104,14 +114,16 @@ static void enter_phase(tt_arena *arena, const window *w, int64_t r, conv_dim *d
 /* ---- 1x1: a product of what lies in memory ---- */
 static bool contiguous(const conv_dim *d, bool of_y) {
     for (int i = 0; i < CONV_DIMS - 1; i++)
-        if (d[i].out > 1 && (of_y ? d[i].y != d[i + 1].y * d[i + 1].out : d[i].x != d[i + 1].x * d[i + 1].out))
+        if (d[i].out > 1 &&
+            (of_y ? d[i].y != d[i + 1].y * d[i + 1].out : d[i].x != d[i + 1].x * d[i + 1].out))
             return false;
     return true;
 }
 
 static bool pointwise(const conv *c) {
     for (int i = 0; i < CONV_DIMS; i++)
-        if (c->dim[i].n_taps != 1 || c->dim[i].at[0] != 0 || c->dim[i].step != 1 || c->dim[i].in != c->dim[i].out)
+        if (c->dim[i].n_taps != 1 || c->dim[i].at[0] != 0 || c->dim[i].step != 1 ||
+            c->dim[i].in != c->dim[i].out)
             return false;
     if (!contiguous(c->dim, false) || !contiguous(c->dim, true) || (c->w_channel != 1 && c->w_out != 1))
         return false;
@@ -121,7 +133,8 @@ static bool pointwise(const conv *c) {
     const int64_t px = c->dim[2].x, py = c->dim[2].y, p = c->positions;
     const bool outs_inner = c->w_out == 1 && c->w_channel != 1; /* w stored [channel, out] */
     eng_gemm_args args = {.dtype = c->dtype, .c_dtype = c->dtype, .k = c->channels, .c = c->y};
-    if (c->x_channel == 1 && c->y_out == 1 && c->groups == 1 && c->x_batch == p * px && c->y_batch == p * py && px > 1) {
+    if (c->x_channel == 1 && c->y_out == 1 && c->groups == 1 && c->x_batch == p * px &&
+        c->y_batch == p * py && px > 1) {
         args.batch = 1;
         args.m = c->batch * p;
         args.n = c->outs;
@@ -145,7 +158,8 @@ static bool pointwise(const conv *c) {
     args.ldb = c->x_channel;
     args.ldc = c->y_out;
     args.stride_c = c->groups > 1 ? c->y_group : c->y_batch;
-    int64_t *starts_a = TT_NEW_N(c->arena, int64_t, args.batch), *starts_b = TT_NEW_N(c->arena, int64_t, args.batch);
+    int64_t *starts_a = TT_NEW_N(c->arena, int64_t, args.batch),
+            *starts_b = TT_NEW_N(c->arena, int64_t, args.batch);
     for (int64_t i = 0; i < args.batch; i++) {
         starts_a[i] = i % c->groups * c->w_group;
         starts_b[i] = i / c->groups * c->x_batch + i % c->groups * c->x_group;
@@ -177,7 +191,8 @@ static void weights_task(void *context, int64_t task, int worker) {
     const product *p = context;
     const conv *c = p->c;
     const int64_t g = task / p->row_panels, i = task % p->row_panels * p->mr, m = eng_min(c->outs - i, p->mr);
-    const bool in_place = !c->tap_major && c->weights_step == 1 && (c->channels == 1 || c->w_channel == c->taps);
+    const bool in_place =
+        !c->tap_major && c->weights_step == 1 && (c->channels == 1 || c->w_channel == c->taps);
     for (int64_t k = 0; k < c->k; k += p->steps) {
         const int64_t kc = eng_min(c->k - k, p->steps);
         char *panel = weight_panel(p, g, i) + k / c->f->per_word * m * c->f->word_bytes;
@@ -201,14 +216,15 @@ static void channel_task(void *context, int64_t task, int worker) {
     const char *w = c->w + (g * c->w_group + channel * c->w_channel + c->tap_weight[0]) * c->bytes;
     for (int64_t i = 0; i < c->outs; i += p->mr) {
         const int64_t m = eng_min(c->outs - i, p->mr);
-        c->f->pack_cols(weight_panel(p, g, i) + channel * c->taps * m * bytes, m, (int)m, w + i * c->w_out * c->bytes,
-                        c->w_out, m, c->taps);
+        c->f->pack_cols(weight_panel(p, g, i) + channel * c->taps * m * bytes, m, (int)m,
+                        w + i * c->w_out * c->bytes, c->w_out, m, c->taps);
     }
 }
 
 static void pack_weights(product *p) {
     const conv *c = p->c;
-    const bool by_channel = c->f->per_word == 1 && !c->tap_major && c->weights_step == 1 && c->w_channel > c->w_out;
+    const bool by_channel =
+        c->f->per_word == 1 && !c->tap_major && c->weights_step == 1 && c->w_channel > c->w_out;
     if (by_channel)
         eng_parallel(c->groups * c->channels, channel_task, p);
     else
@@ -229,12 +245,13 @@ static int64_t y_run(const conv *c, int64_t column, int64_t n, int64_t *out_step
         return eng_min(n, c->batch - column % c->batch);
     }
     *out_step = c->dim[2].y;
-    return eng_min(n, c->y_linear ? c->positions - column % c->positions : c->dim[2].out - column % c->dim[2].out);
+    return eng_min(n, c->y_linear ? c->positions - column % c->positions
+                                  : c->dim[2].out - column % c->dim[2].out);
 }
 
 /* Rounds a tile of sums (rows i.., columns column..) to where it belongs in y. */
-static void put_tile(const conv *c, int64_t g, int64_t i, int64_t m, int64_t column, int64_t n, const void *sums,
-                     int64_t ld) {
+static void put_tile(const conv *c, int64_t g, int64_t i, int64_t m, int64_t column, int64_t n,
+                     const void *sums, int64_t ld) {
     char *y = c->y + (g * c->y_group + i * c->y_out) * c->bytes;
     const bool wide = c->f->sum == TT_F64;
     const int64_t sum_bytes = wide ? 8 : 4;
@@ -275,7 +292,8 @@ static void product_task(void *context, int64_t task, int worker) {
     const int64_t g = task / p->row_blocks / p->column_blocks;
     const int64_t i0 = row_block * p->block_rows, rows = eng_min(c->outs - i0, p->block_rows);
     const int64_t j0 = column_block * p->block_columns, columns = eng_min(c->columns - j0, p->block_columns);
-    const int64_t panel = eng_words(f, p->steps) * f->nr * f->word_bytes, ld_kept = eng_round_up(columns, f->nr);
+    const int64_t panel = eng_words(f, p->steps) * f->nr * f->word_bytes,
+                  ld_kept = eng_round_up(columns, f->nr);
     const bool several = p->steps < c->k, sums_fit = c->dtype == f->sum && c->y_linear && !c->images_inner;
     const int sum_bytes = f->sum == TT_F64 ? 8 : 4;
     char *pb = eng_scratch_need(ENG_SLOT_B, (size_t)(eng_blocks(columns, f->nr) * panel));
@@ -291,7 +309,8 @@ static void product_task(void *context, int64_t task, int worker) {
             for (int64_t j = 0; j < columns; j += f->nr) {
                 const int64_t n = eng_min(columns - j, f->nr), column = j0 + j;
                 const bool direct = sums_fit && column / c->positions == (column + n - 1) / c->positions;
-                void *to = direct    ? (void *)(c->y + (g * c->y_group + i * c->y_out + y_at(c, column)) * c->bytes)
+                void *to = direct
+                               ? (void *)(c->y + (g * c->y_group + i * c->y_out + y_at(c, column)) * c->bytes)
                            : several ? (void *)(kept + ((i - i0) * ld_kept + j) * sum_bytes)
                                      : last;
                 const int64_t ld = direct ? c->y_out : several ? ld_kept : f->nr;
@@ -303,9 +322,13 @@ static void product_task(void *context, int64_t task, int worker) {
     }
 }
 
-/* Where taps are the long dimension (weight gradients), panels are cheap if images are the innermost dimension of
- * x: copies x to [group, channel, spatial, image] at the start of the shared scratch. */
-typedef struct turn { const conv *c; char *to; int64_t plane; } turn;
+/* Where taps are the long dimension (weight gradients), panels are cheap if images are the innermost
+ * dimension of x: copies x to [group, channel, spatial, image] at the start of the shared scratch. */
+typedef struct turn {
+    const conv *c;
+    char *to;
+    int64_t plane;
+} turn;
 
 static void turn_task(void *context, int64_t task, int worker) {
     (void)worker;
@@ -317,8 +340,8 @@ static void turn_task(void *context, int64_t task, int worker) {
     char *to = t->to + task * t->plane * c->batch * c->bytes;
     for (int64_t z = 0; z < d[0].in; z++)
         for (int64_t y = 0; y < d[1].in; y++, to += d[2].in * c->batch * c->bytes)
-            c->kernels->transpose((int)c->bytes, to, c->batch, x + (z * d[0].x + y * d[1].x) * c->bytes, c->x_batch,
-                                  c->batch, d[2].in);
+            c->kernels->transpose((int)c->bytes, to, c->batch, x + (z * d[0].x + y * d[1].x) * c->bytes,
+                                  c->x_batch, c->batch, d[2].in);
 }
 
 static tt_status turn_images_in(conv *c, int64_t *out_bytes) {
@@ -346,11 +369,13 @@ static tt_status turn_images_in(conv *c, int64_t *out_bytes) {
 /* `copied`: bytes at the start of the shared scratch that hold x. */
 static tt_status implicit_product(const conv *c, int64_t copied) {
     const eng_flavor *f = c->f;
-    product p = {.c = c, .words = eng_words(f, c->k), .steps = eng_k_block(f, c->k), .mr = eng_even_rows(f, c->outs)};
+    product p = {
+        .c = c, .words = eng_words(f, c->k), .steps = eng_k_block(f, c->k), .mr = eng_even_rows(f, c->outs)};
     p.row_panels = eng_blocks(c->outs, p.mr);
     const int64_t bytes = copied + weights_bytes(c);
     p.panels = eng_scratch(ENG_SLOT_SHARED, (size_t)bytes);
-    TT_CHECK(p.panels, RESOURCE_EXHAUSTED, "convolution: no memory for %lld bytes of scratch", (long long)bytes);
+    TT_CHECK(p.panels, RESOURCE_EXHAUSTED, "convolution: no memory for %lld bytes of scratch",
+             (long long)bytes);
     p.panels += copied;
     pack_weights(&p);
     p.block_rows = eng_min(c->outs, MOST_ROWS / p.mr * p.mr);
@@ -372,8 +397,8 @@ static tt_status implicit_product(const conv *c, int64_t copied) {
     return TT_OK;
 }
 
-/* Turns the list of taps round where the kernel is reversed, so that weights are read in order. Only panels filled by
- * columns do not mind positions that descend. */
+/* Turns the list of taps round where the kernel is reversed, so that weights are read in order. Only panels
+ * filled by columns do not mind positions that descend. */
 static void order_by_weight(tt_arena *arena, conv_dim *d) {
     if (d->n_taps < 2 || d->weight[1] > d->weight[0])
         return;
@@ -458,7 +483,8 @@ tt_status eng_fast_convolution(eng_run *run, const hlo_graph *g, const hlo_node 
     return status;
 }
 
-bool eng_conv(const hlo_graph *g, const hlo_node *node, const eng_tensor *x, const eng_tensor *w, eng_tensor *out) {
+bool eng_conv(const hlo_graph *g, const hlo_node *node, const eng_tensor *x, const eng_tensor *w,
+              eng_tensor *out) {
     const eng_tensor in[2] = {*x, *w};
     eng_run run = {.arena = tt_arena_create()};
     tt_status status = eng_fast_convolution(&run, g, node, in, out);

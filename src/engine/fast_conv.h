@@ -1,8 +1,9 @@
-/* fast_conv.h - a convolution as the convolution files see it: strides instead of layouts, lists of taps instead
- * of padding, dilation and reversal.
+/* fast_conv.h - a convolution as the convolution files see it: strides instead of layouts, lists of taps
+ * instead of padding, dilation and reversal.
  *
- * For one group: y[o, (n, pos)] = sum over k = (c, tap) of w[o, k] x[n, c, pos * step + at(tap)], zero outside x.
- * Base dilation is undone by splitting the output into phases, each an ordinary convolution with fewer taps. */
+ * For one group: y[o, (n, pos)] = sum over k = (c, tap) of w[o, k] x[n, c, pos * step + at(tap)], zero
+ * outside x. Base dilation is undone by splitting the output into phases, each an ordinary convolution with
+ * fewer taps. */
 #ifndef ENG_FAST_CONV_H
 #define ENG_FAST_CONV_H
 #include "engine/fast_gemm.h"
@@ -11,38 +12,39 @@ enum { CONV_DIMS = 3 };
 
 /* One spatial dimension of one phase. */
 typedef struct conv_dim {
-    int64_t in, out;            /* extent of x; positions of this phase */
-    int64_t step;               /* of x for one position */
+    int64_t in, out; /* extent of x; positions of this phase */
+    int64_t step;    /* of x for one position */
     int64_t n_taps;
-    const int64_t *at;          /* position of each tap in x for output 0 */
-    const int64_t *weight;      /* its index in the kernel */
-    int64_t tap_step;           /* difference of neighbouring at */
-    int64_t x, w, y;            /* strides in elements */
+    const int64_t *at;     /* position of each tap in x for output 0 */
+    const int64_t *weight; /* its index in the kernel */
+    int64_t tap_step;      /* difference of neighbouring at */
+    int64_t x, w, y;       /* strides in elements */
 } conv_dim;
 
 typedef struct conv {
     const eng_flavor *f;
     const eng_kernels *kernels;
     tt_dtype dtype;
-    int64_t bytes;              /* of an element */
+    int64_t bytes;                         /* of an element */
     int64_t groups, batch, channels, outs; /* all but groups: per group */
     int64_t x_group, x_batch, x_channel, w_group, w_out, w_channel, y_group, y_batch, y_out;
-    conv_dim dim[CONV_DIMS];    /* outer to inner */
+    conv_dim dim[CONV_DIMS]; /* outer to inner */
     const char *x, *w;
     char *y;
     tt_arena *arena;
     /* as a product */
     int64_t taps, positions, columns, k;
-    bool tap_major;             /* k = tap * channels + c, else c * taps + tap */
-    bool by_columns;            /* panels are filled along columns (then not tap_major), else along k */
-    bool images_inner;          /* column = position * batch + n and x_batch == 1, else n * positions + position */
-    const int64_t *tap_weight;  /* per tap: offset in w */
-    int64_t weights_step;       /* tap_weight[t] == tap_weight[0] + t * weights_step; 0: no such */
-    bool y_linear;              /* positions are contiguous in y */
+    bool tap_major;    /* k = tap * channels + c, else c * taps + tap */
+    bool by_columns;   /* panels are filled along columns (then not tap_major), else along k */
+    bool images_inner; /* column = position * batch + n and x_batch == 1, else n * positions + position */
+    const int64_t *tap_weight; /* per tap: offset in w */
+    int64_t weights_step;      /* tap_weight[t] == tap_weight[0] + t * weights_step; 0: no such */
+    bool y_linear;             /* positions are contiguous in y */
 } conv;
 
 /* Fills a panel: columns [column, column + n) of group g, k in [k0, k0 + kc); n <= f->nr. scratch: SLOT_A. */
-void conv_pack_columns(const conv *, int64_t g, int64_t column, int64_t n, int64_t k0, int64_t kc, void *panel);
+void conv_pack_columns(const conv *, int64_t g, int64_t column, int64_t n, int64_t k0, int64_t kc,
+                       void *panel);
 /* Copies w[rows, k0 .. k0 + kc) of group g, rows i .. i + m, into dst[m][kc]. */
 void conv_gather_weights(const conv *, int64_t g, int64_t i, int64_t m, int64_t k0, int64_t kc, char *dst);
 /* to[i * to_step] = from[i * step], in elements of 2, 4 or 8 bytes. */

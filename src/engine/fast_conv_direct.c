@@ -40,7 +40,8 @@ static void depthwise_task(void *context, int64_t task, int worker) {
     char *image = eng_scratch_need(ENG_SLOT_A, (size_t)(d->extent[0] * plane * c->bytes + 64));
     pad_channel(d, c->x + (n * c->x_batch + g * c->x_group) * c->bytes, image);
     /* y with gaps is written through rows without */
-    char *rows = dim[2].y == 1 ? NULL : eng_scratch_need(ENG_SLOT_B, (size_t)(dim[1].out * dim[2].out * c->bytes));
+    char *rows =
+        dim[2].y == 1 ? NULL : eng_scratch_need(ENG_SLOT_B, (size_t)(dim[1].out * dim[2].out * c->bytes));
     for (int64_t o = 0; o < c->outs; o++) {
         float w[MOST_TAPS];
         for (int64_t t = 0; t < c->taps; t++)
@@ -48,12 +49,13 @@ static void depthwise_task(void *context, int64_t task, int worker) {
                               c->w + (g * c->w_group + o * c->w_out + c->tap_weight[t]) * c->bytes, 1);
         for (int64_t z = 0; z < dim[0].out; z++) {
             char *y = c->y + (n * c->y_batch + g * c->y_group + o * c->y_out + z * dim[0].y) * c->bytes;
-            c->kernels->taps_rows(c->dtype, (int)c->taps, w, d->at, image + z * dim[0].step * plane * c->bytes,
-                                  dim[1].step * d->extent[2], dim[2].step, dim[1].out, dim[2].out, rows ? rows : y,
+            c->kernels->taps_rows(c->dtype, (int)c->taps, w, d->at,
+                                  image + z * dim[0].step * plane * c->bytes, dim[1].step * d->extent[2],
+                                  dim[2].step, dim[1].out, dim[2].out, rows ? rows : y,
                                   rows ? dim[2].out : dim[1].y);
             for (int64_t q = 0; q < dim[1].out && rows; q++)
-                conv_copy(y + q * dim[1].y * c->bytes, dim[2].y, rows + q * dim[2].out * c->bytes, 1, dim[2].out,
-                          c->bytes);
+                conv_copy(y + q * dim[1].y * c->bytes, dim[2].y, rows + q * dim[2].out * c->bytes, 1,
+                          dim[2].out, c->bytes);
         }
     }
 }
@@ -86,7 +88,8 @@ static bool run_depthwise(const conv *c) {
     return true;
 }
 
-/* ---- weight gradients of depthwise convolutions: y[o, position] = sum over channels and taps, the taps long rows ---- */
+/* ---- weight gradients of depthwise convolutions: y[o, position] = sum over channels and taps, the taps long
+ * rows ---- */
 static void rows_task(void *context, int64_t task, int worker) {
     (void)worker;
     const depthwise *d = context;
@@ -99,11 +102,12 @@ static void rows_task(void *context, int64_t task, int worker) {
         pad_channel(d, c->x + (g * c->x_group + n * c->x_batch + k * c->x_channel) * c->bytes, image);
         for (int64_t o = 0; o < c->outs; o++)
             for (int64_t tz = 0; tz < dim[0].n_taps; tz++)
-                c->kernels->taps_dots(c->dtype, (int)c->positions, d->at, image + tz * dim[0].tap_step * plane * c->bytes,
-                                      dim[1].tap_step * d->extent[2], dim[2].tap_step,
-                                      c->w + (g * c->w_group + o * c->w_out + k * c->w_channel +
-                                              dim[0].weight[tz] * dim[0].w) * c->bytes,
-                                      dim[1].w, dim[1].n_taps, dim[2].n_taps, sums[o]);
+                c->kernels->taps_dots(
+                    c->dtype, (int)c->positions, d->at, image + tz * dim[0].tap_step * plane * c->bytes,
+                    dim[1].tap_step * d->extent[2], dim[2].tap_step,
+                    c->w + (g * c->w_group + o * c->w_out + k * c->w_channel + dim[0].weight[tz] * dim[0].w) *
+                               c->bytes,
+                    dim[1].w, dim[1].n_taps, dim[2].n_taps, sums[o]);
     }
     for (int64_t o = 0; o < c->outs; o++)
         for (int64_t p = 0; p < c->positions; p++) {
@@ -141,8 +145,8 @@ bool conv_direct(const conv *c) {
         return false;
     if (c->channels == 1 && c->taps <= MOST_TAPS && inner->out >= 4)
         return run_depthwise(c);
-    if (c->groups > 1 && c->positions <= MOST_TAPS && inner->w == 1 && inner->n_taps >= 4 && in_order(&c->dim[1]) &&
-        in_order(inner))
+    if (c->groups > 1 && c->positions <= MOST_TAPS && inner->w == 1 && inner->n_taps >= 4 &&
+        in_order(&c->dim[1]) && in_order(inner))
         return run_rows(c);
     return false;
 }

@@ -1,9 +1,12 @@
-/* fast_conv_pack.c - panels of a convolution, copied straight from the image: no im2col matrix is ever stored. */
+/* fast_conv_pack.c - panels of a convolution, copied straight from the image: no im2col matrix is ever
+ * stored. */
 #include "engine/fast_conv.h"
 #include <string.h>
 
 /* A run of columns along the innermost dimension of one image, or along the images at one position. */
-typedef struct run { int64_t first, count, n, pos[CONV_DIMS]; } run;
+typedef struct run {
+    int64_t first, count, n, pos[CONV_DIMS];
+} run;
 
 static int cut_runs(const conv *c, int64_t column, int64_t n, run *out_runs) {
     int n_runs = 0;
@@ -17,7 +20,8 @@ static int cut_runs(const conv *c, int64_t column, int64_t n, run *out_runs) {
     return n_runs;
 }
 
-/* The parts of the runs that a tap finds inside the image; offsets in elements from the group's start in x. */
+/* The parts of the runs that a tap finds inside the image; offsets in elements from the group's start in x.
+ */
 static int clip(const conv *c, const run *runs, int n_runs, int64_t t, eng_piece *out_pieces) {
     int64_t tap[CONV_DIMS];
     conv_tap(c, t, tap);
@@ -25,7 +29,8 @@ static int clip(const conv *c, const run *runs, int n_runs, int64_t t, eng_piece
     int n = 0;
     for (int u = 0; u < n_runs; u++) {
         const run *r = &runs[u];
-        const int64_t z = r->pos[0] * d[0].step + d[0].at[tap[0]], y = r->pos[1] * d[1].step + d[1].at[tap[1]];
+        const int64_t z = r->pos[0] * d[0].step + d[0].at[tap[0]],
+                      y = r->pos[1] * d[1].step + d[1].at[tap[1]];
         if (z < 0 || z >= d[0].in || y < 0 || y >= d[1].in)
             continue;
         const int64_t x = r->pos[2] * d[2].step + d[2].at[tap[2]];
@@ -33,8 +38,9 @@ static int clip(const conv *c, const run *runs, int n_runs, int64_t t, eng_piece
         conv_valid(x, d[2].step, d[2].in, r->count, &first, &end);
         if (end <= first)
             continue;
-        out_pieces[n++] = (eng_piece){(int)(r->first + first), (int)(end - first),
-                                      r->n * c->x_batch + z * d[0].x + y * d[1].x + (x + first * d[2].step) * d[2].x};
+        out_pieces[n++] =
+            (eng_piece){(int)(r->first + first), (int)(end - first),
+                        r->n * c->x_batch + z * d[0].x + y * d[1].x + (x + first * d[2].step) * d[2].x};
     }
     return n;
 }
@@ -71,7 +77,8 @@ void conv_copy(char *to, int64_t to_step, const char *from, int64_t step, int64_
 }
 
 /* One column, k = (tap, channel) with channels as the run. */
-static void fill_channels(const conv *c, const char *x, const int64_t pos[CONV_DIMS], int64_t k0, int64_t kc, char *to) {
+static void fill_channels(const conv *c, const char *x, const int64_t pos[CONV_DIMS], int64_t k0, int64_t kc,
+                          char *to) {
     const conv_dim *d = c->dim;
     for (int64_t k = k0; k < k0 + kc;) {
         int64_t tap[CONV_DIMS], at = 0;
@@ -93,7 +100,8 @@ static void fill_channels(const conv *c, const char *x, const int64_t pos[CONV_D
 }
 
 /* One column, k = (channel, tap) with the innermost dimension's taps as the run. */
-static void fill_taps(const conv *c, const char *x, const int64_t pos[CONV_DIMS], int64_t k0, int64_t kc, char *to) {
+static void fill_taps(const conv *c, const char *x, const int64_t pos[CONV_DIMS], int64_t k0, int64_t kc,
+                      char *to) {
     const conv_dim *d = c->dim;
     for (int64_t k = k0; k < k0 + kc;) {
         int64_t tap[CONV_DIMS], first, end;
@@ -108,7 +116,8 @@ static void fill_taps(const conv *c, const char *x, const int64_t pos[CONV_DIMS]
         if (end > first)
             conv_copy(to + first * c->bytes, 1,
                       x + (channel * c->x_channel + z * d[0].x + y * d[1].x +
-                           (at + first * d[2].tap_step) * d[2].x) * c->bytes,
+                           (at + first * d[2].tap_step) * d[2].x) *
+                              c->bytes,
                       d[2].tap_step * d[2].x, end - first, c->bytes);
         memset(to + end * c->bytes, 0, (size_t)((count - end) * c->bytes));
         to += count * c->bytes;
@@ -129,12 +138,14 @@ static void fill_by_images(const conv *c, const char *x, const run *runs, int n_
             memset(rows, 0, (size_t)(count * row));
         for (int u = 0; u < n_runs; u++) {
             const run *r = &runs[u];
-            const int64_t z = r->pos[0] * d[0].step + d[0].at[tap[0]], y = r->pos[1] * d[1].step + d[1].at[tap[1]];
+            const int64_t z = r->pos[0] * d[0].step + d[0].at[tap[0]],
+                          y = r->pos[1] * d[1].step + d[1].at[tap[1]];
             const int64_t at = r->pos[2] * d[2].step + d[2].at[tap[2]];
             conv_valid(at, d[2].tap_step, d[2].in, count, &first, &end);
             if (z < 0 || z >= d[0].in || y < 0 || y >= d[1].in)
                 first = end = count;
-            const char *from = x + (channel * c->x_channel + z * d[0].x + y * d[1].x + at * d[2].x + r->n) * c->bytes;
+            const char *from =
+                x + (channel * c->x_channel + z * d[0].x + y * d[1].x + at * d[2].x + r->n) * c->bytes;
             char *to = rows + r->first * c->bytes;
             const int64_t width = r->count * c->bytes, step = d[2].tap_step * d[2].x * c->bytes;
             for (int64_t t = 0; t < first; t++)
@@ -153,10 +164,12 @@ static void fill_by_images(const conv *c, const char *x, const run *runs, int n_
     }
 }
 
-void conv_pack_columns(const conv *c, int64_t g, int64_t column, int64_t n, int64_t k0, int64_t kc, void *panel) {
+void conv_pack_columns(const conv *c, int64_t g, int64_t column, int64_t n, int64_t k0, int64_t kc,
+                       void *panel) {
     const char *x = c->x + g * c->x_group * c->bytes;
     const eng_flavor *f = c->f;
-    const bool as_is = f->per_word == 1 && f->word_bytes == f->element_bytes, rows_first = c->by_columns || c->images_inner;
+    const bool as_is = f->per_word == 1 && f->word_bytes == f->element_bytes,
+               rows_first = c->by_columns || c->images_inner;
     char *rows = rows_first && as_is ? panel : eng_scratch_need(ENG_SLOT_A, (size_t)(kc * f->nr * c->bytes));
     if (rows_first) {
         run runs[ENG_MAX_NR];

@@ -1,7 +1,8 @@
 /* fast_dot.c - stablehlo.dot_general and dot as one batched matrix product (fast_gemm.c).
  *
- * Batch, free and contracting dimensions of an operand are each folded into one stride where their order allows,
- * so that most operands are read where they lie; else the operand is first copied to [batch, free, contracting]. */
+ * Batch, free and contracting dimensions of an operand are each folded into one stride where their order
+ * allows, so that most operands are read where they lie; else the operand is first copied to [batch, free,
+ * contracting]. */
 #include "engine/fast_gemm.h"
 #include <string.h>
 
@@ -20,7 +21,7 @@ typedef struct operand {
     /* as a matrix: */
     bool contract_inner; /* the contracting dimension is the contiguous one */
     int64_t ld;
-    int64_t *starts;     /* per batch, in elements; NULL: stride of batch */
+    int64_t *starts; /* per batch, in elements; NULL: stride of batch */
 } operand;
 
 static void fold(const operand *o, group *g) {
@@ -47,7 +48,8 @@ static void set_strides(operand *o) {
     }
 }
 
-static void operand_init(operand *o, const eng_tensor *t, hlo_ints batch, const int *contract, int n_contract) {
+static void operand_init(operand *o, const eng_tensor *t, hlo_ints batch, const int *contract,
+                         int n_contract) {
     memset(o, 0, sizeof *o);
     o->data = t->data;
     o->type = &t->type;
@@ -83,7 +85,14 @@ static bool view(operand *o) {
     return false;
 }
 
-typedef struct copy { const operand *o; char *to; int order[HLO_MAX_RANK]; int n; int64_t inner; int bytes; } copy;
+typedef struct copy {
+    const operand *o;
+    char *to;
+    int order[HLO_MAX_RANK];
+    int n;
+    int64_t inner;
+    int bytes;
+} copy;
 
 /* One run along the last dimension of the order. */
 static void copy_run(void *context, int64_t task, int worker) {
@@ -198,11 +207,23 @@ static tt_status product(eng_run *run, const eng_tensor *in, const hlo_dims *dim
         }
     }
     const int64_t m = o[0].free.size, n = o[1].free.size;
-    const eng_gemm_args args = {.dtype = in[0].type.dtype, .c_dtype = out->type.dtype, .batch = o[0].batch.size, .m = m,
-                                .n = n, .k = o[0].contract.size, .lda = o[0].ld, .ldb = o[1].ld, .ldc = n,
-                                .stride_a = o[0].batch.stride, .stride_b = o[1].batch.stride, .stride_c = m * n,
-                                .a_transposed = !o[0].contract_inner, .b_transposed = o[1].contract_inner,
-                                .a = o[0].data, .b = o[1].data, .c = out->data};
+    const eng_gemm_args args = {.dtype = in[0].type.dtype,
+                                .c_dtype = out->type.dtype,
+                                .batch = o[0].batch.size,
+                                .m = m,
+                                .n = n,
+                                .k = o[0].contract.size,
+                                .lda = o[0].ld,
+                                .ldb = o[1].ld,
+                                .ldc = n,
+                                .stride_a = o[0].batch.stride,
+                                .stride_b = o[1].batch.stride,
+                                .stride_c = m * n,
+                                .a_transposed = !o[0].contract_inner,
+                                .b_transposed = o[1].contract_inner,
+                                .a = o[0].data,
+                                .b = o[1].data,
+                                .c = out->data};
     return eng_gemm_batched(&args, o[0].starts, o[1].starts) ? TT_OK : eng_not_mine;
 }
 
@@ -214,7 +235,8 @@ tt_status eng_fast_dot_general(eng_run *run, const hlo_graph *g, const hlo_node 
 }
 
 /* dot: the left operand's last dimension with the right operand's first. */
-tt_status eng_fast_dot(eng_run *run, const hlo_graph *g, const hlo_node *node, const eng_tensor *in, eng_tensor *out) {
+tt_status eng_fast_dot(eng_run *run, const hlo_graph *g, const hlo_node *node, const eng_tensor *in,
+                       eng_tensor *out) {
     (void)g;
     (void)node;
     if (in[0].type.rank < 1 || in[1].type.rank < 1)

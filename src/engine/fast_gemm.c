@@ -1,9 +1,9 @@
 /* fast_gemm.c - the matrix product: chooses a path by shape, cuts it into tasks, calls the microkernels.
  *
- * Paths: small (operands read where they lie), few rows (dots, stream, panels used as they are packed) and tiled
- * (a task packs its own panels; sharing them between cores costs more than packing them twice). The path and the
- * cut of k depend on the shape only, and an element of C is one chain per block of k: the number of threads
- * never shows in results. Knows no graph. */
+ * Paths: small (operands read where they lie), few rows (dots, stream, panels used as they are packed) and
+ * tiled (a task packs its own panels; sharing them between cores costs more than packing them twice). The
+ * path and the cut of k depend on the shape only, and an element of C is one chain per block of k: the number
+ * of threads never shows in results. Knows no graph. */
 #include "engine/fast_gemm.h"
 #include "engine/isa.h"
 #include <stdio.h>
@@ -21,7 +21,7 @@ typedef struct gemm {
     int c_bytes;
     /* tiled: C is cut into tiles_m x tiles_n; few rows: columns are cut into blocks of tile_n */
     int64_t tile_m, tile_n, tiles_m;
-    const void *rows;  /* few rows: A as rows of f32 (or raw), or panels, shared by the tasks */
+    const void *rows; /* few rows: A as rows of f32 (or raw), or panels, shared by the tasks */
     int64_t ld_rows;
 } gemm;
 
@@ -64,8 +64,12 @@ int64_t eng_k_block(const eng_flavor *f, int64_t k) {
     return eng_round_up(eng_blocks(k, eng_blocks(eng_max(k, 1), most)), 2);
 }
 
-static bool writes_sums(const gemm *g) { return g->c_dtype == g->f->sum; }
-static char *c_at(const gemm *g, int64_t i, int64_t j) { return g->c + (i * g->ldc + j) * g->c_bytes; }
+static bool writes_sums(const gemm *g) {
+    return g->c_dtype == g->f->sum;
+}
+static char *c_at(const gemm *g, int64_t i, int64_t j) {
+    return g->c + (i * g->ldc + j) * g->c_bytes;
+}
 
 static void pack_a(const gemm *g, void *dst, int64_t i, int64_t m, int64_t k, int64_t kc) {
     const eng_flavor *f = g->f;
@@ -84,7 +88,8 @@ static void pack_b(const gemm *g, void *dst, int64_t j, int64_t n, int64_t k, in
 }
 
 /* Rounds m rows of n sums into C. */
-static void put_rows(const gemm *g, int64_t i, int64_t j, const float *sums, int64_t ld, int64_t m, int64_t n) {
+static void put_rows(const gemm *g, int64_t i, int64_t j, const float *sums, int64_t ld, int64_t m,
+                     int64_t n) {
     for (int64_t r = 0; r < m; r++)
         g->kernels->narrow(g->c_dtype, c_at(g, i + r, j), sums + r * ld, n);
 }
@@ -117,8 +122,8 @@ static void small(const gemm *g) {
             const void *b = direct_b ? g->b + j * eb : pb + j / f->nr * panel;
             if (direct_a)
                 f->direct[n > f->nr / 2][m](words, a, g->ta ? eb : g->lda * eb,
-                                            g->ta ? g->lda * eb : eb * f->per_word, b, direct_b ? g->ldb : f->nr, c,
-                                            ldc, false, n);
+                                            g->ta ? g->lda * eb : eb * f->per_word, b,
+                                            direct_b ? g->ldb : f->nr, c, ldc, false, n);
             else
                 f->tile[m](words, pa, b, c, ldc, false, n);
             if (!writes_sums(g))
@@ -162,7 +167,8 @@ static void flatten_rows(gemm *g, bool raw) {
 /* Sums of a task: C itself, or scratch to be rounded from. */
 static float *task_sums(const gemm *g, int64_t j, int64_t n, int64_t *out_ld) {
     *out_ld = writes_sums(g) ? g->ldc : n;
-    return writes_sums(g) ? (float *)(void *)c_at(g, 0, j) : eng_scratch_need(ENG_SLOT_C, (size_t)(g->m * n * 4));
+    return writes_sums(g) ? (float *)(void *)c_at(g, 0, j)
+                          : eng_scratch_need(ENG_SLOT_C, (size_t)(g->m * n * 4));
 }
 
 static void dots_task(void *context, int64_t task, int worker) {
@@ -178,9 +184,9 @@ static void dots_task(void *context, int64_t task, int worker) {
     float *sums = task_sums(g, first, n, &ld);
     for (int64_t j = 0; j < n; j += step)
         for (int64_t i = 0; i < g->m; i += rows)
-            f->dots[eng_min(g->m - i, rows)](g->k, (const char *)g->rows + i * g->ld_rows * a_bytes, g->ld_rows,
-                                             g->b + (first + j) * g->ldb * f->element_bytes, g->ldb,
-                                             sums + i * ld + j, ld, eng_min(n - j, step));
+            f->dots[eng_min(g->m - i, rows)](g->k, (const char *)g->rows + i * g->ld_rows * a_bytes,
+                                             g->ld_rows, g->b + (first + j) * g->ldb * f->element_bytes,
+                                             g->ldb, sums + i * ld + j, ld, eng_min(n - j, step));
     if (!writes_sums(g))
         put_rows(g, 0, first, sums, ld, g->m, n);
 }
@@ -193,7 +199,8 @@ static void stream_task(void *context, int64_t task, int worker) {
     float *sums = task_sums(g, first, n, &ld);
     for (int64_t i = 0; i < g->m; i++)
         memset(sums + i * ld, 0, (size_t)n * 4);
-    g->f->stream((int)g->m, n, g->k, g->rows, g->ld_rows, g->b + first * g->f->element_bytes, g->ldb, sums, ld);
+    g->f->stream((int)g->m, n, g->k, g->rows, g->ld_rows, g->b + first * g->f->element_bytes, g->ldb, sums,
+                 ld);
     if (!writes_sums(g))
         put_rows(g, 0, first, sums, ld, g->m, n);
 }
@@ -210,7 +217,8 @@ static void panels_task(void *context, int64_t task, int worker) {
     int64_t ld;
     float *sums = task_sums(g, first, n, &ld);
     for (int64_t k = 0; k < g->k; k += steps) {
-        const int64_t kc = eng_min(g->k - k, steps), words = eng_words(f, kc), panel = words * f->nr * f->word_bytes;
+        const int64_t kc = eng_min(g->k - k, steps), words = eng_words(f, kc),
+                      panel = words * f->nr * f->word_bytes;
         for (int64_t part = 0; part < kc; part += 16) {
             const int64_t depth = eng_min(kc - part, 16);
             for (int64_t r = k + part + 16; r < eng_min(k + part + 16 + depth, g->k); r++)
@@ -224,7 +232,8 @@ static void panels_task(void *context, int64_t task, int worker) {
             for (int64_t i = 0; i < g->m; i += mr) {
                 const int64_t m = eng_min(g->m - i, mr);
                 const char *pa = (const char *)g->rows + (i * all + k / f->per_word * m) * f->word_bytes;
-                f->tile[m](words, pa, pb + j / f->nr * panel, sums + i * ld + j, ld, k > 0, eng_min(n - j, f->nr));
+                f->tile[m](words, pa, pb + j / f->nr * panel, sums + i * ld + j, ld, k > 0,
+                           eng_min(n - j, f->nr));
             }
     }
     if (!writes_sums(g))
@@ -282,7 +291,8 @@ static void tile_task(void *context, int64_t task, int worker) {
                 const int64_t n = eng_min(tile_n - j, f->nr);
                 for (int64_t i = 0; i < block_m; i += f->mr) {
                     const int64_t m = eng_min(block_m - i, f->mr), row = ib + i;
-                    void *c = round ? keep ? kept + row * ld_keep + j : last : (void *)c_at(g, i0 + row, j0 + j);
+                    void *c =
+                        round ? keep ? kept + row * ld_keep + j : last : (void *)c_at(g, i0 + row, j0 + j);
                     const int64_t ldc = round ? keep ? ld_keep : f->nr : g->ldc;
                     f->tile[m](words, pa + i * words * bytes, pb + j * words * bytes, c, ldc, k > 0, n);
                     if (round && k + kc >= g->k)
@@ -301,7 +311,8 @@ static void tiled(gemm *g) {
     for (;;) {
         const int64_t m = eng_blocks(g->m, tiles_m), n = eng_blocks(g->n, tiles_n), tiles = tiles_m * tiles_n;
         const bool fits = m <= 1024 && n <= 1024;
-        const bool enough = tiles >= threads && (tiles >= 2 * threads || threads == 1 || (double)m * (double)n <= 512. * 512.);
+        const bool enough = tiles >= threads &&
+                            (tiles >= 2 * threads || threads == 1 || (double)m * (double)n <= 512. * 512.);
         if ((fits && (whole || enough)) || (m <= 64 && n <= 64))
             break;
         if (n >= m)
@@ -371,7 +382,11 @@ static void batch_task(void *context, int64_t task, int worker) {
 }
 
 /* ---- i8 x i8 -> i32, plain ---- */
-typedef struct int8_product { const eng_gemm_args *args; const int8_t *a, *b; int32_t *c; } int8_product;
+typedef struct int8_product {
+    const eng_gemm_args *args;
+    const int8_t *a, *b;
+    int32_t *c;
+} int8_product;
 
 __attribute__((optimize("O3"))) static void int8_row(void *context, int64_t row, int worker) {
     (void)worker;
@@ -424,13 +439,26 @@ bool eng_gemm_batched(const eng_gemm_args *args, const int64_t *starts_a, const 
     const eng_flavor *f = eng_flavor_of(args->dtype);
     if (!f || (args->c_dtype != args->dtype && args->c_dtype != f->sum))
         return false;
-    gemm g = {.f = f, .kernels = eng_kernels_get(), .m = args->m, .n = args->n, .k = args->k, .lda = args->lda,
-              .ldb = args->ldb, .ldc = args->ldc, .ta = args->a_transposed, .tb = args->b_transposed, .a = args->a,
-              .b = args->b, .c = args->c, .c_dtype = args->c_dtype, .c_bytes = tt_dtype_size(args->c_dtype)};
+    gemm g = {.f = f,
+              .kernels = eng_kernels_get(),
+              .m = args->m,
+              .n = args->n,
+              .k = args->k,
+              .lda = args->lda,
+              .ldb = args->ldb,
+              .ldc = args->ldc,
+              .ta = args->a_transposed,
+              .tb = args->b_transposed,
+              .a = args->a,
+              .b = args->b,
+              .c = args->c,
+              .c_dtype = args->c_dtype,
+              .c_bytes = tt_dtype_size(args->c_dtype)};
     if (args->k <= 0) {
         for (int64_t i = 0; i < args->batch; i++)
             for (int64_t r = 0; r < args->m; r++)
-                memset(g.c + (i * args->stride_c + r * args->ldc) * g.c_bytes, 0, (size_t)(args->n * g.c_bytes));
+                memset(g.c + (i * args->stride_c + r * args->ldc) * g.c_bytes, 0,
+                       (size_t)(args->n * g.c_bytes));
         return true;
     }
     batch s = {.args = args, .starts_a = starts_a, .starts_b = starts_b};
@@ -452,4 +480,6 @@ bool eng_gemm_batched(const eng_gemm_args *args, const int64_t *starts_a, const 
     return true;
 }
 
-bool eng_gemm(const eng_gemm_args *args) { return eng_gemm_batched(args, NULL, NULL); }
+bool eng_gemm(const eng_gemm_args *args) {
+    return eng_gemm_batched(args, NULL, NULL);
+}

@@ -18,13 +18,23 @@ enum { ENG_SLOT_A, ENG_SLOT_B, ENG_SLOT_C, ENG_SLOT_SHARED };
 /* eng_scratch for panels and tiles, a few MB at most: like metadata, the lack of them ends the program. */
 void *eng_scratch_need(int slot, size_t bytes);
 
-static inline int64_t eng_min(int64_t a, int64_t b) { return a < b ? a : b; }
-static inline int64_t eng_max(int64_t a, int64_t b) { return a > b ? a : b; }
-static inline int64_t eng_blocks(int64_t n, int64_t block) { return (n + block - 1) / block; }
-static inline int64_t eng_round_up(int64_t n, int64_t to) { return eng_blocks(n, to) * to; }
+static inline int64_t eng_min(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+static inline int64_t eng_max(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+static inline int64_t eng_blocks(int64_t n, int64_t block) {
+    return (n + block - 1) / block;
+}
+static inline int64_t eng_round_up(int64_t n, int64_t to) {
+    return eng_blocks(n, to) * to;
+}
 
 /* Words of a panel row block over kc steps. */
-static inline int64_t eng_words(const eng_flavor *f, int64_t kc) { return (kc + f->per_word - 1) / f->per_word; }
+static inline int64_t eng_words(const eng_flavor *f, int64_t kc) {
+    return (kc + f->per_word - 1) / f->per_word;
+}
 /* Steps of k packed at a time: even parts of at most about half of L2 (per panel of nr), a multiple of 2. */
 int64_t eng_k_block(const eng_flavor *f, int64_t k);
 /* Rows per tile so that m splits evenly into tiles of at most f->mr rows. */

@@ -5,11 +5,15 @@
 #include <string.h>
 
 /* Rows a task: about 16K elements, so that a task is worth its start; depends on the shape only. */
-static int64_t rows_per_task(int64_t rows, int64_t n) { return eng_max(1, eng_min(rows, 16384 / eng_max(n, 1))); }
+static int64_t rows_per_task(int64_t rows, int64_t n) {
+    return eng_max(1, eng_min(rows, 16384 / eng_max(n, 1)));
+}
 
 enum { L2_BYTES = 1 << 20 };
 
-static int64_t last_dim(const hlo_type *t) { return t->rank > 0 ? t->dims[t->rank - 1] : 1; }
+static int64_t last_dim(const hlo_type *t) {
+    return t->rank > 0 ? t->dims[t->rank - 1] : 1;
+}
 
 /* ---- softmax ---- */
 typedef struct softmax {

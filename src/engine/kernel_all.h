@@ -5,57 +5,58 @@
 
 #if SIMD == 512
 #define TILE_EACH(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14)
-#define TILE_LIST(P) {NULL, P##1, P##2, P##3, P##4, P##5, P##6, P##7, P##8, P##9, P##10, P##11, P##12, P##13, P##14}
+#define TILE_LIST(P)                                                                                         \
+    {NULL, P##1, P##2, P##3, P##4, P##5, P##6, P##7, P##8, P##9, P##10, P##11, P##12, P##13, P##14}
 #define TILE_MR 14
 #elif SIMD == 256
 #define TILE_EACH(X) X(1) X(2) X(3) X(4) X(5) X(6)
 #define TILE_LIST(P) {NULL, P##1, P##2, P##3, P##4, P##5, P##6}
-#define TILE_MR 6
+#define TILE_MR      6
 #else
 #define TILE_EACH(X) X(1) X(2) X(3) X(4)
 #define TILE_LIST(P) {NULL, P##1, P##2, P##3, P##4}
-#define TILE_MR 4
+#define TILE_MR      4
 #endif
 
-#define TILE(name) f32_##name
-#define TILE_T float
-#define TILE_V vf
-#define TILE_VL SIMD_VL
-#define TILE_LOAD v_load
-#define TILE_LOAD_N v_load_n
-#define TILE_STORE v_store
+#define TILE(name)   f32_##name
+#define TILE_T       float
+#define TILE_V       vf
+#define TILE_VL      SIMD_VL
+#define TILE_LOAD    v_load
+#define TILE_LOAD_N  v_load_n
+#define TILE_STORE   v_store
 #define TILE_STORE_N v_store_n
-#define TILE_SET v_set
-#define TILE_FMA v_fma
+#define TILE_SET     v_set
+#define TILE_FMA     v_fma
 #include "engine/kernel_tile.h"
 
-#define TILE(name) f64_##name
-#define TILE_T double
-#define TILE_V vd
-#define TILE_VL SIMD_DL
-#define TILE_LOAD d_load
-#define TILE_LOAD_N d_load_n
-#define TILE_STORE d_store
+#define TILE(name)   f64_##name
+#define TILE_T       double
+#define TILE_V       vd
+#define TILE_VL      SIMD_DL
+#define TILE_LOAD    d_load
+#define TILE_LOAD_N  d_load_n
+#define TILE_STORE   d_store
 #define TILE_STORE_N d_store_n
-#define TILE_SET d_set
-#define TILE_FMA d_fma
+#define TILE_SET     d_set
+#define TILE_FMA     d_fma
 #include "engine/kernel_tile.h"
 
 #include "engine/kernel_pack.h"
 
 #define DOTS(name) dots_f32_##name
-#define DOTS_KIND WORD_F32
-#define DOTS_FMA v_fma
+#define DOTS_KIND  WORD_F32
+#define DOTS_FMA   v_fma
 #include "engine/kernel_dots.h"
 
 #define DOTS(name) dots_bf16_##name
-#define DOTS_KIND WORD_BF16
-#define DOTS_FMA v_fma
+#define DOTS_KIND  WORD_BF16
+#define DOTS_FMA   v_fma
 #include "engine/kernel_dots.h"
 
 #define DOTS(name) dots_f16_##name
-#define DOTS_KIND WORD_F16
-#define DOTS_FMA v_fma
+#define DOTS_KIND  WORD_F16
+#define DOTS_FMA   v_fma
 #include "engine/kernel_dots.h"
 
 #include "engine/kernel_stream.h"
@@ -63,24 +64,42 @@
 #include "engine/kernel_row.h"
 
 #if SIMD == 512
-#define DOTS_ROWS 8
+#define DOTS_ROWS    8
 #define DOTS_LIST(P) {NULL, P##1, P##2, P##3, P##4, P##5, P##6, P##7, P##8}
 #else
-#define DOTS_ROWS 4
+#define DOTS_ROWS    4
 #define DOTS_LIST(P) {NULL, P##1, P##2, P##3, P##4}
 #endif
 
 /* A type multiplied as f32: tiles of f32 words, packing that widens. Direct tiles need f32 in memory. */
-#define FLAVOR_WIDENED(NAME, BYTES, DIRECT)                                                                           \
-    {.mr = TILE_MR, .nr = 2 * SIMD_VL, .per_word = 1, .word_bytes = 4, .element_bytes = BYTES, .sum = TT_F32,         \
-     .tile = TILE_LIST(f32_packed_), .direct = DIRECT, .pack_cols = pack_cols_##NAME, .pack_rows = pack_rows_##NAME,  \
-     .dot_rows = DOTS_ROWS, .dots = DOTS_LIST(dots_##NAME##_), .stream = stream_##NAME}
-#define FLAVOR_F64                                                                                                    \
-    {.mr = TILE_MR, .nr = 2 * SIMD_DL, .per_word = 1, .word_bytes = 8, .element_bytes = 8, .sum = TT_F64,             \
-     .tile = TILE_LIST(f64_packed_), .direct = {TILE_LIST(f64_direct1_), TILE_LIST(f64_direct2_)},                    \
-     .pack_cols = pack_cols_f64, .pack_rows = pack_rows_f64}
+#define FLAVOR_WIDENED(NAME, BYTES, DIRECT)                                                                  \
+    {.mr = TILE_MR,                                                                                          \
+     .nr = 2 * SIMD_VL,                                                                                      \
+     .per_word = 1,                                                                                          \
+     .word_bytes = 4,                                                                                        \
+     .element_bytes = BYTES,                                                                                 \
+     .sum = TT_F32,                                                                                          \
+     .tile = TILE_LIST(f32_packed_),                                                                         \
+     .direct = DIRECT,                                                                                       \
+     .pack_cols = pack_cols_##NAME,                                                                          \
+     .pack_rows = pack_rows_##NAME,                                                                          \
+     .dot_rows = DOTS_ROWS,                                                                                  \
+     .dots = DOTS_LIST(dots_##NAME##_),                                                                      \
+     .stream = stream_##NAME}
+#define FLAVOR_F64                                                                                           \
+    {.mr = TILE_MR,                                                                                          \
+     .nr = 2 * SIMD_DL,                                                                                      \
+     .per_word = 1,                                                                                          \
+     .word_bytes = 8,                                                                                        \
+     .element_bytes = 8,                                                                                     \
+     .sum = TT_F64,                                                                                          \
+     .tile = TILE_LIST(f64_packed_),                                                                         \
+     .direct = {TILE_LIST(f64_direct1_), TILE_LIST(f64_direct2_)},                                           \
+     .pack_cols = pack_cols_f64,                                                                             \
+     .pack_rows = pack_rows_f64}
 #define DIRECT_F32 {TILE_LIST(f32_direct1_), TILE_LIST(f32_direct2_)}
-#define KERNELS_SHARED .gather_rows = gather_rows, .taps_rows = taps_rows, .taps_dots = taps_dots,                        \
-    .transpose = transpose, .widen = widen, .narrow = narrow, .softmax = softmax,                                     \
-    .softmax_backward = softmax_backward, .norm = norm, .norm_backward = norm_backward, .attend = attend,             \
-    .attend_backward = attend_backward, .scale_row = scale_row, .dot = dot, .add = add
+#define KERNELS_SHARED                                                                                       \
+    .gather_rows = gather_rows, .taps_rows = taps_rows, .taps_dots = taps_dots, .transpose = transpose,      \
+    .widen = widen, .narrow = narrow, .softmax = softmax, .softmax_backward = softmax_backward,              \
+    .norm = norm, .norm_backward = norm_backward, .attend = attend, .attend_backward = attend_backward,      \
+    .scale_row = scale_row, .dot = dot, .add = add

@@ -1,5 +1,5 @@
-/* kernel_conv.h - template: reading runs of an image into rows of a panel, and the direct sums of convolutions
- * that are no products. */
+/* kernel_conv.h - template: reading runs of an image into rows of a panel, and the direct sums of
+ * convolutions that are no products. */
 
 INLINE void gather_scalar(const int bytes, int width, const eng_piece *pieces, int n_pieces, int64_t step,
                           const char *base, int64_t row_bytes, int64_t rows, char *dst, int64_t dst_bytes) {
@@ -16,8 +16,12 @@ INLINE void gather_scalar(const int bytes, int width, const eng_piece *pieces, i
 }
 
 #if SIMD == 512
-/* Lanes that one vector of 16 (32 for 16-bit elements) takes from one piece; `from` is where lane 0 would lie. */
-typedef struct lanes { uint32_t mask; int64_t from; } lanes;
+/* Lanes that one vector of 16 (32 for 16-bit elements) takes from one piece; `from` is where lane 0 would
+ * lie. */
+typedef struct lanes {
+    uint32_t mask;
+    int64_t from;
+} lanes;
 
 static int cut_lanes(const eng_piece *pieces, int n_pieces, int first, int width, int64_t step, lanes *out) {
     int n = 0;
@@ -38,7 +42,8 @@ INLINE __m512i load_lanes32(__m512i v, lanes l, const char *base, const int step
     const uint32_t spread = _pdep_u32(l.mask, 0x55555555u);
     const uint32_t spread_high = _pdep_u32(l.mask >> 8, 0x5555u);
     const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-    __m512i low = _mm512_maskz_loadu_epi32((__mmask16)spread, p), high = _mm512_maskz_loadu_epi32((__mmask16)spread_high, p + 64);
+    __m512i low = _mm512_maskz_loadu_epi32((__mmask16)spread, p),
+            high = _mm512_maskz_loadu_epi32((__mmask16)spread_high, p + 64);
     return _mm512_mask_mov_epi32(v, (__mmask16)l.mask, _mm512_permutex2var_epi32(low, even, high));
 }
 
@@ -54,8 +59,9 @@ INLINE __m512i load_lanes16(__m512i v, lanes l, const char *base, const int step
 }
 
 /* Rows of 32 lanes. The count of loads a vector is a constant so that the common cases unroll. */
-INLINE void gather_lanes(const int bytes, const int step, const lanes *a, const int na, const lanes *b, const int nb,
-                         const char *base, int64_t row_bytes, int64_t rows, char *dst, int64_t dst_bytes) {
+INLINE void gather_lanes(const int bytes, const int step, const lanes *a, const int na, const lanes *b,
+                         const int nb, const char *base, int64_t row_bytes, int64_t rows, char *dst,
+                         int64_t dst_bytes) {
     for (int64_t r = 0; r < rows; r++, base += row_bytes, dst += dst_bytes) {
         __m512i v = _mm512_setzero_si512(), w = v;
         for (int i = 0; i < na; i++)
@@ -68,8 +74,8 @@ INLINE void gather_lanes(const int bytes, const int step, const lanes *a, const 
     }
 }
 
-static void gather_rows(int bytes, int width, const eng_piece *pieces, int n_pieces, int64_t step, const char *base,
-                        int64_t row_bytes, int64_t rows, char *dst, int64_t dst_bytes) {
+static void gather_rows(int bytes, int width, const eng_piece *pieces, int n_pieces, int64_t step,
+                        const char *base, int64_t row_bytes, int64_t rows, char *dst, int64_t dst_bytes) {
     if (width != 32 || step < 1 || step > 2 || bytes == 8) {
         if (bytes == 4)
             gather_scalar(4, width, pieces, n_pieces, step, base, row_bytes, rows, dst, dst_bytes);
@@ -100,8 +106,8 @@ static void gather_rows(int bytes, int width, const eng_piece *pieces, int n_pie
         gather_lanes(4, 1, a, na, b, nb, base, row_bytes, rows, dst, dst_bytes);
 }
 #else
-static void gather_rows(int bytes, int width, const eng_piece *pieces, int n_pieces, int64_t step, const char *base,
-                        int64_t row_bytes, int64_t rows, char *dst, int64_t dst_bytes) {
+static void gather_rows(int bytes, int width, const eng_piece *pieces, int n_pieces, int64_t step,
+                        const char *base, int64_t row_bytes, int64_t rows, char *dst, int64_t dst_bytes) {
     if (bytes == 4)
         gather_scalar(4, width, pieces, n_pieces, step, base, row_bytes, rows, dst, dst_bytes);
     else if (bytes == 2)
@@ -119,11 +125,13 @@ INLINE vf get_strided(const tt_dtype type, const void *x, int64_t i, int64_t ste
     if (step == 2 && type == TT_F32) {
         const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
         const float *p = (const float *)x + i;
-        return (vf)_mm512_permutex2var_ps((__m512)v_load_n(p, 2 * n - 1), even, (__m512)v_load_n(p + 16, 2 * n - 17));
+        return (vf)_mm512_permutex2var_ps((__m512)v_load_n(p, 2 * n - 1), even,
+                                          (__m512)v_load_n(p + 16, 2 * n - 17));
     }
     if (step == 2) {
         const int64_t rest = 2 * n - 1;
-        const __m512i pairs = _mm512_maskz_loadu_epi16(rest >= 32 ? 0xffffffffu : (1u << rest) - 1, (const uint16_t *)x + i);
+        const __m512i pairs =
+            _mm512_maskz_loadu_epi16(rest >= 32 ? 0xffffffffu : (1u << rest) - 1, (const uint16_t *)x + i);
         if (type == TT_BF16)
             return (vf)_mm512_slli_epi32(pairs, 16);
         return (vf)_mm512_cvtph_ps(_mm512_cvtepi32_epi16(pairs));
@@ -137,19 +145,21 @@ INLINE vf get_strided(const tt_dtype type, const void *x, int64_t i, int64_t ste
 
 /* One vector of each of `rows` rows, a constant: short rows would leave a single chain of sums. */
 INLINE void taps_across(const tt_dtype type, const int64_t step, const int rows, int n_taps, const float *w,
-                        const int64_t *at, const void *x, int64_t x_row, int64_t n, void *y, int64_t y_row, int64_t i) {
+                        const int64_t *at, const void *x, int64_t x_row, int64_t n, void *y, int64_t y_row,
+                        int64_t i) {
     const int64_t width = n - i < SIMD_VL ? n - i : SIMD_VL;
     vf sum[4] = {v_zero(), v_zero(), v_zero(), v_zero()};
     for (int t = 0; t < n_taps; t++) {
         const vf wv = v_set(w[t]);
-        _Pragma("GCC unroll 4") for (int r = 0; r < rows; r++)
-            sum[r] = v_fma(wv, get_strided(type, x, at[t] + r * x_row + i * step, step, width), sum[r]);
+        _Pragma("GCC unroll 4") for (int r = 0; r < rows; r++) sum[r] =
+            v_fma(wv, get_strided(type, x, at[t] + r * x_row + i * step, step, width), sum[r]);
     }
     _Pragma("GCC unroll 4") for (int r = 0; r < rows; r++) v_put_n(type, y, r * y_row + i, sum[r], width);
 }
 
 INLINE void taps_typed(const tt_dtype type, const int64_t step, int n_taps, const float *w, const int64_t *at,
-                       const void *x_start, int64_t x_row, int64_t rows, int64_t n, void *y_start, int64_t y_row) {
+                       const void *x_start, int64_t x_row, int64_t rows, int64_t n, void *y_start,
+                       int64_t y_row) {
     const int bytes = type == TT_F32 ? 4 : 2;
     const int64_t whole = n - n % (4 * SIMD_VL);
     for (int64_t r = 0; r < rows; r++) {
@@ -159,8 +169,8 @@ INLINE void taps_typed(const tt_dtype type, const int64_t step, int n_taps, cons
             vf sum[4] = {v_zero(), v_zero(), v_zero(), v_zero()};
             for (int t = 0; t < n_taps; t++) {
                 const vf wv = v_set(w[t]);
-                _Pragma("GCC unroll 4") for (int u = 0; u < 4; u++)
-                    sum[u] = v_fma(wv, get_strided(type, x, at[t] + (i + u * SIMD_VL) * step, step, SIMD_VL), sum[u]);
+                _Pragma("GCC unroll 4") for (int u = 0; u < 4; u++) sum[u] =
+                    v_fma(wv, get_strided(type, x, at[t] + (i + u * SIMD_VL) * step, step, SIMD_VL), sum[u]);
             }
             _Pragma("GCC unroll 4") for (int u = 0; u < 4; u++) v_put(type, y, i + u * SIMD_VL, sum[u]);
         }
@@ -168,26 +178,27 @@ INLINE void taps_typed(const tt_dtype type, const int64_t step, int n_taps, cons
             const int64_t back = r & 3;
             for (int64_t i = whole; i < n; i += SIMD_VL) {
                 if (back == 3)
-                    taps_across(type, step, 4, n_taps, w, at, x - 3 * x_row * bytes, x_row, n, y - 3 * y_row * bytes,
-                                y_row, i);
+                    taps_across(type, step, 4, n_taps, w, at, x - 3 * x_row * bytes, x_row, n,
+                                y - 3 * y_row * bytes, y_row, i);
                 else
                     for (int64_t q = 0; q <= back; q++)
-                        taps_across(type, step, 1, n_taps, w, at, x - q * x_row * bytes, 0, n, y - q * y_row * bytes, 0, i);
+                        taps_across(type, step, 1, n_taps, w, at, x - q * x_row * bytes, 0, n,
+                                    y - q * y_row * bytes, 0, i);
             }
         }
     }
 }
 
-#define BY_STEP(TYPE, CALL)                                                                                           \
-    if (step == 1)                                                                                                    \
-        CALL(TYPE, 1);                                                                                                \
-    else if (step == 2)                                                                                               \
-        CALL(TYPE, 2);                                                                                                \
-    else                                                                                                              \
+#define BY_STEP(TYPE, CALL)                                                                                  \
+    if (step == 1)                                                                                           \
+        CALL(TYPE, 1);                                                                                       \
+    else if (step == 2)                                                                                      \
+        CALL(TYPE, 2);                                                                                       \
+    else                                                                                                     \
         CALL(TYPE, step)
 
-static void taps_rows(tt_dtype type, int n_taps, const float *w, const int64_t *at, const void *x, int64_t x_row,
-                      int64_t step, int64_t rows, int64_t n, void *y, int64_t y_row) {
+static void taps_rows(tt_dtype type, int n_taps, const float *w, const int64_t *at, const void *x,
+                      int64_t x_row, int64_t step, int64_t rows, int64_t n, void *y, int64_t y_row) {
 #define TAPS_CALL(TYPE, STEP) taps_typed(TYPE, STEP, n_taps, w, at, x, x_row, rows, n, y, y_row)
     if (type == TT_F32) {
         BY_STEP(TT_F32, TAPS_CALL);
@@ -200,32 +211,36 @@ static void taps_rows(tt_dtype type, int n_taps, const float *w, const int64_t *
 }
 
 /* `group` sums at a time, a constant, held across all rows */
-INLINE void dots_typed(const tt_dtype type, const int64_t step, const int group, const int64_t *at, const void *x,
-                       int64_t x_row, const void *a, int64_t a_row, int64_t rows, int64_t n, double *sums) {
+INLINE void dots_typed(const tt_dtype type, const int64_t step, const int group, const int64_t *at,
+                       const void *x, int64_t x_row, const void *a, int64_t a_row, int64_t rows, int64_t n,
+                       double *sums) {
     vf sum[9];
     _Pragma("GCC unroll 9") for (int t = 0; t < group; t++) sum[t] = v_zero();
     for (int64_t r = 0; r < rows; r++)
         for (int64_t i = 0; i < n; i += SIMD_VL) {
             const int64_t width = n - i < SIMD_VL ? n - i : SIMD_VL;
             const vf av = v_get_n(type, a, r * a_row + i, width);
-            _Pragma("GCC unroll 9") for (int t = 0; t < group; t++)
-                sum[t] = v_fma(av, get_strided(type, x, at[t] + r * x_row + i * step, step, width), sum[t]);
+            _Pragma("GCC unroll 9") for (int t = 0; t < group; t++) sum[t] =
+                v_fma(av, get_strided(type, x, at[t] + r * x_row + i * step, step, width), sum[t]);
         }
     _Pragma("GCC unroll 9") for (int t = 0; t < group; t++) sums[t] += (double)v_sum(sum[t]);
 }
 
-static void taps_dots(tt_dtype type, int n_taps, const int64_t *at, const void *x, int64_t x_row, int64_t step,
-                      const void *a, int64_t a_row, int64_t rows, int64_t n, double *sums) {
+static void taps_dots(tt_dtype type, int n_taps, const int64_t *at, const void *x, int64_t x_row,
+                      int64_t step, const void *a, int64_t a_row, int64_t rows, int64_t n, double *sums) {
     for (int t = 0; t < n_taps;) {
         const int group = n_taps - t >= 9 ? 9 : n_taps - t >= 3 ? 3 : 1;
-#define DOTS_GROUP(TYPE, STEP)                                                                                        \
-    if (group == 9)                                                                                                   \
-        dots_typed(TYPE, STEP, 9, at + t, x, x_row, a, a_row, rows, n, sums + t);                                     \
-    else if (group == 3)                                                                                              \
-        dots_typed(TYPE, STEP, 3, at + t, x, x_row, a, a_row, rows, n, sums + t);                                     \
-    else                                                                                                              \
+#define DOTS_GROUP(TYPE, STEP)                                                                               \
+    if (group == 9)                                                                                          \
+        dots_typed(TYPE, STEP, 9, at + t, x, x_row, a, a_row, rows, n, sums + t);                            \
+    else if (group == 3)                                                                                     \
+        dots_typed(TYPE, STEP, 3, at + t, x, x_row, a, a_row, rows, n, sums + t);                            \
+    else                                                                                                     \
         dots_typed(TYPE, STEP, 1, at + t, x, x_row, a, a_row, rows, n, sums + t)
-#define DOTS_CALL(TYPE, STEP) do { DOTS_GROUP(TYPE, STEP); } while (0)
+#define DOTS_CALL(TYPE, STEP)                                                                                \
+    do {                                                                                                     \
+        DOTS_GROUP(TYPE, STEP);                                                                              \
+    } while (0)
         if (type == TT_F32) {
             BY_STEP(TT_F32, DOTS_CALL);
         } else if (type == TT_BF16) {
@@ -240,7 +255,8 @@ static void taps_dots(tt_dtype type, int n_taps, const int64_t *at, const void *
 }
 #undef BY_STEP
 
-static void transpose(int bytes, void *dst, int64_t ldd, const void *src, int64_t ld, int64_t n, int64_t count) {
+static void transpose(int bytes, void *dst, int64_t ldd, const void *src, int64_t ld, int64_t n,
+                      int64_t count) {
     if (bytes == 4) {
         pack_cols_f32(dst, ldd, (int)n, src, ld, n, count);
         return;
@@ -255,8 +271,9 @@ static void transpose(int bytes, void *dst, int64_t ldd, const void *src, int64_
     for (int64_t i = 0; i < n; i += 16)
         for (int64_t k = 0; k < count; k += 32) {
             vf r[16];
-            _Pragma("GCC unroll 16") for (int j = 0; j < 16; j++)
-                r[j] = i + j < n ? word_load(WORD_PAIR, (const char *)(from + (i + j) * ld + k), count - k) : v_zero();
+            _Pragma("GCC unroll 16") for (int j = 0; j < 16; j++) r[j] =
+                i + j < n ? word_load(WORD_PAIR, (const char *)(from + (i + j) * ld + k), count - k)
+                          : v_zero();
             v_transpose(r);
             const __mmask16 mask = v_lanes(n - i);
             for (int j = 0; j < 16 && k + 2 * j < count; j++) {

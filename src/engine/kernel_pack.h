@@ -12,7 +12,8 @@ INLINE void v_transpose(vf *v) {
         t[2 * i + 1] = _mm512_unpackhi_ps(r[2 * i], r[2 * i + 1]);
     }
     _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) {
-        __m512d a = (__m512d)t[4 * i], b = (__m512d)t[4 * i + 1], c = (__m512d)t[4 * i + 2], d = (__m512d)t[4 * i + 3];
+        __m512d a = (__m512d)t[4 * i], b = (__m512d)t[4 * i + 1], c = (__m512d)t[4 * i + 2],
+                d = (__m512d)t[4 * i + 3];
         r[4 * i] = (__m512)_mm512_unpacklo_pd(a, c);
         r[4 * i + 1] = (__m512)_mm512_unpackhi_pd(a, c);
         r[4 * i + 2] = (__m512)_mm512_unpacklo_pd(b, d);
@@ -39,7 +40,8 @@ INLINE void v_transpose(vf *v) {
         t[2 * i + 1] = _mm256_unpackhi_ps(r[2 * i], r[2 * i + 1]);
     }
     _Pragma("GCC unroll 2") for (int i = 0; i < 2; i++) {
-        __m256d a = (__m256d)t[4 * i], b = (__m256d)t[4 * i + 1], c = (__m256d)t[4 * i + 2], d = (__m256d)t[4 * i + 3];
+        __m256d a = (__m256d)t[4 * i], b = (__m256d)t[4 * i + 1], c = (__m256d)t[4 * i + 2],
+                d = (__m256d)t[4 * i + 3];
         r[4 * i] = (__m256)_mm256_unpacklo_pd(a, c);
         r[4 * i + 1] = (__m256)_mm256_unpackhi_pd(a, c);
         r[4 * i + 2] = (__m256)_mm256_unpacklo_pd(b, d);
@@ -53,8 +55,10 @@ INLINE void v_transpose(vf *v) {
 }
 #else
 INLINE void v_transpose(vf *r) {
-    vf a = __builtin_shuffle(r[0], r[1], (vi){0, 4, 1, 5}), b = __builtin_shuffle(r[0], r[1], (vi){2, 6, 3, 7});
-    vf c = __builtin_shuffle(r[2], r[3], (vi){0, 4, 1, 5}), d = __builtin_shuffle(r[2], r[3], (vi){2, 6, 3, 7});
+    vf a = __builtin_shuffle(r[0], r[1], (vi){0, 4, 1, 5}),
+       b = __builtin_shuffle(r[0], r[1], (vi){2, 6, 3, 7});
+    vf c = __builtin_shuffle(r[2], r[3], (vi){0, 4, 1, 5}),
+       d = __builtin_shuffle(r[2], r[3], (vi){2, 6, 3, 7});
     r[0] = __builtin_shuffle(a, c, (vi){0, 1, 4, 5});
     r[1] = __builtin_shuffle(a, c, (vi){2, 3, 6, 7});
     r[2] = __builtin_shuffle(b, d, (vi){0, 1, 4, 5});
@@ -77,8 +81,8 @@ INLINE vf word_load(const int kind, const char *p, int64_t n) {
 #endif
 }
 
-INLINE void pack_cols(const int kind, float *dst, int64_t ldd, int width, const char *src, int64_t ld, int64_t n,
-                      int64_t kc) {
+INLINE void pack_cols(const int kind, float *dst, int64_t ldd, int width, const char *src, int64_t ld,
+                      int64_t n, int64_t kc) {
     const int bytes = kind == WORD_F32 ? 4 : 2, step = kind == WORD_PAIR ? 2 * SIMD_VL : SIMD_VL;
     const int64_t words = kind == WORD_PAIR ? (kc + 1) / 2 : kc, end = words * ldd;
     for (int first = 0; first < width; first += SIMD_VL) {
@@ -88,11 +92,11 @@ INLINE void pack_cols(const int kind, float *dst, int64_t ldd, int width, const 
         for (int64_t k = 0, word = 0; k < kc; k += step, word += SIMD_VL) {
             vf r[SIMD_VL];
             if (cols >= SIMD_VL && kc - k >= step) {
-                _Pragma("GCC unroll 16") for (int i = 0; i < SIMD_VL; i++)
-                    r[i] = word_load(kind, from + (i * ld + k) * bytes, step);
+                _Pragma("GCC unroll 16") for (int i = 0; i < SIMD_VL; i++) r[i] =
+                    word_load(kind, from + (i * ld + k) * bytes, step);
             } else {
-                _Pragma("GCC unroll 16") for (int i = 0; i < SIMD_VL; i++)
-                    r[i] = i < cols ? word_load(kind, from + (i * ld + k) * bytes, kc - k) : v_zero();
+                _Pragma("GCC unroll 16") for (int i = 0; i < SIMD_VL; i++) r[i] =
+                    i < cols ? word_load(kind, from + (i * ld + k) * bytes, kc - k) : v_zero();
             }
             v_transpose(r);
             float *to = dst + word * ldd + first;
@@ -109,7 +113,8 @@ INLINE void pack_cols(const int kind, float *dst, int64_t ldd, int width, const 
 }
 
 #if SIMD == 512
-INLINE void pack_pair_rows(float *dst, int64_t ldd, int width, const uint16_t *src, int64_t ld, int64_t n, int64_t kc) {
+INLINE void pack_pair_rows(float *dst, int64_t ldd, int width, const uint16_t *src, int64_t ld, int64_t n,
+                           int64_t kc) {
     static const uint16_t order[32] = {0, 32, 1, 33, 2,  34, 3,  35, 4,  36, 5,  37, 6,  38, 7,  39,
                                        8, 40, 9, 41, 10, 42, 11, 43, 12, 44, 13, 45, 14, 46, 15, 47};
     const __m512i low = _mm512_loadu_si512(order), high = _mm512_add_epi16(low, _mm512_set1_epi16(16));
@@ -124,8 +129,8 @@ INLINE void pack_pair_rows(float *dst, int64_t ldd, int width, const uint16_t *s
 }
 #endif
 
-INLINE void pack_rows(const int kind, float *dst, int64_t ldd, int width, const char *src, int64_t ld, int64_t n,
-                      int64_t kc) {
+INLINE void pack_rows(const int kind, float *dst, int64_t ldd, int width, const char *src, int64_t ld,
+                      int64_t n, int64_t kc) {
     const int bytes = kind == WORD_F32 ? 4 : 2;
     if (width == 2 * SIMD_VL && n >= width) {
         for (int64_t k = 0; k < kc; k++, src += ld * bytes, dst += ldd) {
@@ -140,36 +145,40 @@ INLINE void pack_rows(const int kind, float *dst, int64_t ldd, int width, const 
             v_store_n(dst + i, word_load(kind, src + i * bytes, n - i > 0 ? n - i : 0), width - i);
 }
 
-#define PACK_DEFINE(NAME, KIND)                                                                                       \
-    static void pack_cols_##NAME(void *dst, int64_t ldd, int width, const void *src, int64_t ld, int64_t n,           \
-                                 int64_t kc) {                                                                        \
-        pack_cols(KIND, dst, ldd, width, src, ld, n, kc);                                                             \
-    }                                                                                                                 \
-    static void pack_rows_##NAME(void *dst, int64_t ldd, int width, const void *src, int64_t ld, int64_t n,           \
-                                 int64_t kc) {                                                                        \
-        pack_rows(KIND, dst, ldd, width, src, ld, n, kc);                                                             \
+#define PACK_DEFINE(NAME, KIND)                                                                              \
+    static void pack_cols_##NAME(void *dst, int64_t ldd, int width, const void *src, int64_t ld, int64_t n,  \
+                                 int64_t kc) {                                                               \
+        pack_cols(KIND, dst, ldd, width, src, ld, n, kc);                                                    \
+    }                                                                                                        \
+    static void pack_rows_##NAME(void *dst, int64_t ldd, int width, const void *src, int64_t ld, int64_t n,  \
+                                 int64_t kc) {                                                               \
+        pack_rows(KIND, dst, ldd, width, src, ld, n, kc);                                                    \
     }
 PACK_DEFINE(f32, WORD_F32)
 PACK_DEFINE(bf16, WORD_BF16)
 PACK_DEFINE(f16, WORD_F16)
 #if SIMD == 512
-static void pack_cols_pair(void *dst, int64_t ldd, int width, const void *src, int64_t ld, int64_t n, int64_t kc) {
+static void pack_cols_pair(void *dst, int64_t ldd, int width, const void *src, int64_t ld, int64_t n,
+                           int64_t kc) {
     pack_cols(WORD_PAIR, dst, ldd, width, src, ld, n, kc);
 }
-static void pack_rows_pair(void *dst, int64_t ldd, int width, const void *src, int64_t ld, int64_t n, int64_t kc) {
+static void pack_rows_pair(void *dst, int64_t ldd, int width, const void *src, int64_t ld, int64_t n,
+                           int64_t kc) {
     pack_pair_rows(dst, ldd, width, src, ld, n, kc);
 }
 #endif
 #undef PACK_DEFINE
 
-static void pack_cols_f64(void *dst_, int64_t ldd, int width, const void *src_, int64_t ld, int64_t n, int64_t kc) {
+static void pack_cols_f64(void *dst_, int64_t ldd, int width, const void *src_, int64_t ld, int64_t n,
+                          int64_t kc) {
     double *dst = dst_;
     const double *src = src_;
     for (int64_t k = 0; k < kc; k++)
         for (int i = 0; i < width; i++)
             dst[k * ldd + i] = i < n ? src[i * ld + k] : 0;
 }
-static void pack_rows_f64(void *dst_, int64_t ldd, int width, const void *src_, int64_t ld, int64_t n, int64_t kc) {
+static void pack_rows_f64(void *dst_, int64_t ldd, int width, const void *src_, int64_t ld, int64_t n,
+                          int64_t kc) {
     double *dst = dst_;
     const double *src = src_;
     for (int64_t k = 0; k < kc; k++)

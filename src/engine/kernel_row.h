@@ -1,5 +1,5 @@
-/* kernel_row.h - template: rows of softmax, normalisation and attention. Sums and means in f32 (lanes apart, joined
- * at the end), every result rounded once. A row of 16-bit elements passes through `work`, n floats. */
+/* kernel_row.h - template: rows of softmax, normalisation and attention. Sums and means in f32 (lanes apart,
+ * joined at the end), every result rounded once. A row of 16-bit elements passes through `work`, n floats. */
 
 /* Lines of the next row, asked for while this one is worked on; helps only when rows come from memory. */
 INLINE void ask_for(const void *p, int64_t bytes) {
@@ -13,7 +13,8 @@ INLINE float row_max(const float *x, int64_t n) {
         top[u] = v_set(-INFINITY);
     int64_t i = 0;
     for (; i + 4 * SIMD_VL <= n; i += 4 * SIMD_VL)
-        _Pragma("GCC unroll 4") for (int u = 0; u < 4; u++) top[u] = v_max(top[u], v_load(x + i + u * SIMD_VL));
+        _Pragma("GCC unroll 4") for (int u = 0; u < 4; u++) top[u] =
+            v_max(top[u], v_load(x + i + u * SIMD_VL));
     for (; i < n; i += SIMD_VL)
         top[0] = v_max(top[0], v_first_n(v_load_n(x + i, n - i), n - i, v_set(-INFINITY)));
     return v_top(v_max(v_max(top[0], top[1]), v_max(top[2], top[3])));
@@ -40,7 +41,8 @@ INLINE float row_exp(float *dst, const float *x, float shift, int64_t n) {
     return v_sum(sum[0] + sum[1]);
 }
 
-INLINE void softmax_typed(const tt_dtype type, int64_t rows, int64_t n, bool log, const void *x, void *y, float *work) {
+INLINE void softmax_typed(const tt_dtype type, int64_t rows, int64_t n, bool log, const void *x, void *y,
+                          float *work) {
     for (int64_t r = 0; r < rows; r++) {
         const float *in = work;
         if (type == TT_F32)
@@ -58,21 +60,23 @@ INLINE void softmax_typed(const tt_dtype type, int64_t rows, int64_t n, bool log
     }
 }
 
-INLINE void softmax_backward_typed(const tt_dtype type, int64_t rows, int64_t n, const bool log, const void *g,
-                                   const void *y, void *dx) {
+INLINE void softmax_backward_typed(const tt_dtype type, int64_t rows, int64_t n, const bool log,
+                                   const void *g, const void *y, void *dx) {
     for (int64_t r = 0; r < rows; r++) {
         const int64_t at = r * n;
         vf sum = v_zero();
         EACH_VECTOR(n, const vf gv = v_get_n(type, g, at + i, left);
                     sum = log ? sum + gv : v_fma(gv, v_get_n(type, y, at + i, left), sum););
         const vf total = v_set(v_sum(sum));
-        EACH_VECTOR(n, const vf gv = v_get_n(type, g, at + i, left); const vf yv = v_get_n(type, y, at + i, left);
+        EACH_VECTOR(n, const vf gv = v_get_n(type, g, at + i, left);
+                    const vf yv = v_get_n(type, y, at + i, left);
                     v_put_n(type, dx, at + i, log ? gv - v_exp(yv) * total : yv * (gv - total), left););
     }
 }
 
 /* Sum of x - shift, or of its squares, over a row. */
-INLINE float row_moment(const tt_dtype type, const bool squares, const void *x, int64_t at, int64_t n, float shift) {
+INLINE float row_moment(const tt_dtype type, const bool squares, const void *x, int64_t at, int64_t n,
+                        float shift) {
     vf sum[4] = {v_zero(), v_zero(), v_zero(), v_zero()};
     const vf s = v_set(shift);
     int64_t i = 0;
@@ -102,8 +106,7 @@ INLINE void norm_typed(const tt_dtype type, const eng_norm *a, int64_t first, in
         const vf m = v_set(mean), s = v_set(rstd);
         EACH_VECTOR(n, vf v = (v_get_n(type, a->x, at + i, left) - m) * s;
                     if (weight) v *= v_get_n(type, weight, i, left);
-                    if (bias) v += v_get_n(type, bias, i, left);
-                    v_put_n(type, a->y, at + i, v, left););
+                    if (bias) v += v_get_n(type, bias, i, left); v_put_n(type, a->y, at + i, v, left););
         if (a->mean)
             a->mean[r] = mean;
         a->rstd[r] = rstd;
@@ -111,8 +114,8 @@ INLINE void norm_typed(const tt_dtype type, const eng_norm *a, int64_t first, in
 }
 
 /* Two passes over a row; adds to sums of g xhat and g over rows. */
-INLINE void norm_backward_typed(const tt_dtype type, const eng_norm *a, int64_t first, int64_t rows, float *dweight,
-                                float *dbias) {
+INLINE void norm_backward_typed(const tt_dtype type, const eng_norm *a, int64_t first, int64_t rows,
+                                float *dweight, float *dbias) {
     const int64_t n = a->n, bytes = n * (type == TT_F32 ? 4 : 2);
     const void *const weight = a->weight;
     for (int64_t r = first; r < first + rows; r++) {
@@ -127,8 +130,8 @@ INLINE void norm_backward_typed(const tt_dtype type, const eng_norm *a, int64_t 
                     const vf x = (v_get_n(type, a->x, at + i, left) - mean) * rstd; const vf gx = g * x;
                     v_store_n(dweight + i, v_load_n(dweight + i, left) + v_first_n(gx, left, v_zero()), left);
                     v_store_n(dbias + i, v_load_n(dbias + i, left) + g, left);
-                    const vf w = weight ? v_get_n(type, weight, i, left) : v_set(1);
-                    sum = v_fma(g, w, sum); sum_x = v_fma(gx, w, sum_x););
+                    const vf w = weight ? v_get_n(type, weight, i, left) : v_set(1); sum = v_fma(g, w, sum);
+                    sum_x = v_fma(gx, w, sum_x););
         const vf c1 = v_set(v_sum(sum) / (float)n), c2 = v_set(v_sum(sum_x) / (float)n);
         EACH_VECTOR(n, vf g = v_get_n(type, a->grad, at + i, left);
                     const vf x = (v_get_n(type, a->x, at + i, left) - mean) * rstd;
@@ -137,15 +140,15 @@ INLINE void norm_backward_typed(const tt_dtype type, const eng_norm *a, int64_t 
     }
 }
 
-#define BY_TYPE(TYPE, CALL)                                                                                           \
-    do {                                                                                                              \
-        if ((TYPE) == TT_F32) {                                                                                       \
-            CALL(TT_F32);                                                                                             \
-        } else if ((TYPE) == TT_BF16) {                                                                               \
-            CALL(TT_BF16);                                                                                            \
-        } else {                                                                                                      \
-            CALL(TT_F16);                                                                                             \
-        }                                                                                                             \
+#define BY_TYPE(TYPE, CALL)                                                                                  \
+    do {                                                                                                     \
+        if ((TYPE) == TT_F32) {                                                                              \
+            CALL(TT_F32);                                                                                    \
+        } else if ((TYPE) == TT_BF16) {                                                                      \
+            CALL(TT_BF16);                                                                                   \
+        } else {                                                                                             \
+            CALL(TT_F16);                                                                                    \
+        }                                                                                                    \
     } while (0)
 
 static void softmax(tt_dtype type, int64_t rows, int64_t n, bool log, const void *x, void *y, float *work) {
@@ -153,11 +156,12 @@ static void softmax(tt_dtype type, int64_t rows, int64_t n, bool log, const void
     BY_TYPE(type, CALL);
 #undef CALL
 }
-static void softmax_backward(tt_dtype type, int64_t rows, int64_t n, bool log, const void *g, const void *y, void *dx) {
-#define CALL(T)                                                                                                       \
-    if (log)                                                                                                          \
-        softmax_backward_typed(T, rows, n, true, g, y, dx);                                                           \
-    else                                                                                                              \
+static void softmax_backward(tt_dtype type, int64_t rows, int64_t n, bool log, const void *g, const void *y,
+                             void *dx) {
+#define CALL(T)                                                                                              \
+    if (log)                                                                                                 \
+        softmax_backward_typed(T, rows, n, true, g, y, dx);                                                  \
+    else                                                                                                     \
         softmax_backward_typed(T, rows, n, false, g, y, dx)
     BY_TYPE(type, CALL);
 #undef CALL
@@ -192,18 +196,19 @@ INLINE vf masked(const tt_dtype type, const void *mask, int64_t i, int64_t n, vf
 #endif
 }
 
-#define BY_MASK_TYPE(TYPE, CALL)                                                                                      \
-    do {                                                                                                              \
-        if ((TYPE) == TT_PRED) {                                                                                      \
-            CALL(TT_PRED);                                                                                            \
-        } else {                                                                                                      \
-            BY_TYPE(TYPE, CALL);                                                                                      \
-        }                                                                                                             \
+#define BY_MASK_TYPE(TYPE, CALL)                                                                             \
+    do {                                                                                                     \
+        if ((TYPE) == TT_PRED) {                                                                             \
+            CALL(TT_PRED);                                                                                   \
+        } else {                                                                                             \
+            BY_TYPE(TYPE, CALL);                                                                             \
+        }                                                                                                    \
     } while (0)
 
-/* One row of one block of the flash scheme: scores become exp(score * scale + mask - top), 0 from n to width. */
-INLINE float attend_typed(const tt_dtype mask_type, const bool to_bf16, float *scores, int64_t n, int64_t width,
-                          float scale, const void *mask, float *top, void *out) {
+/* One row of one block of the flash scheme: scores become exp(score * scale + mask - top), 0 from n to width.
+ */
+INLINE float attend_typed(const tt_dtype mask_type, const bool to_bf16, float *scores, int64_t n,
+                          int64_t width, float scale, const void *mask, float *top, void *out) {
     const vf factor = v_set(scale);
     vf best = v_set(-INFINITY);
     EACH_VECTOR(n, const vf s = masked(mask_type, mask, i, left, v_load_n(scores + i, left) * factor);
@@ -223,7 +228,8 @@ INLINE float attend_typed(const tt_dtype mask_type, const bool to_bf16, float *s
             v_store((float *)out + i, e);
     }
     for (; i < width; i += SIMD_VL) {
-        const vf e = i < n ? v_first_n(v_exp(v_load_n(scores + i, n - i) - shift), n - i, v_zero()) : v_zero();
+        const vf e =
+            i < n ? v_first_n(v_exp(v_load_n(scores + i, n - i) - shift), n - i, v_zero()) : v_zero();
         sum += e;
         if (to_bf16)
             v_store_bf16_n((uint16_t *)out + i, e, width - i);
@@ -233,10 +239,10 @@ INLINE float attend_typed(const tt_dtype mask_type, const bool to_bf16, float *s
     return v_sum(sum);
 }
 
-static float attend(float *scores, int64_t n, int64_t width, float scale, tt_dtype mask_type, const void *mask,
-                    float *top, bool to_bf16, void *out) {
-#define CALL(T)                                                                                                       \
-    return to_bf16 ? attend_typed(T, true, scores, n, width, scale, mask, top, out)                                   \
+static float attend(float *scores, int64_t n, int64_t width, float scale, tt_dtype mask_type,
+                    const void *mask, float *top, bool to_bf16, void *out) {
+#define CALL(T)                                                                                              \
+    return to_bf16 ? attend_typed(T, true, scores, n, width, scale, mask, top, out)                          \
                    : attend_typed(T, false, scores, n, width, scale, mask, top, out)
     BY_MASK_TYPE(mask_type, CALL);
 #undef CALL
@@ -248,8 +254,8 @@ static void scale_row(float *x, int64_t n, float factor) {
 }
 
 /* scores -> p = exp(score * scale + mask - lse); dp -> p (dp - delta) scale; both 0 from n to width */
-INLINE void attend_backward_typed(const tt_dtype mask_type, float *scores, float *dp, int64_t n, int64_t width,
-                                  float scale, const void *mask, float lse, float delta) {
+INLINE void attend_backward_typed(const tt_dtype mask_type, float *scores, float *dp, int64_t n,
+                                  int64_t width, float scale, const void *mask, float lse, float delta) {
     const vf factor = v_set(scale), shift = v_set(lse), d = v_set(delta);
     EACH_VECTOR(n, const vf s = masked(mask_type, mask, i, left, v_load_n(scores + i, left) * factor);
                 const vf p = v_exp(s - shift); const vf ds = p * (v_load_n(dp + i, left) - d) * factor;
@@ -260,8 +266,8 @@ INLINE void attend_backward_typed(const tt_dtype mask_type, float *scores, float
     }
 }
 
-static void attend_backward(float *scores, float *dp, int64_t n, int64_t width, float scale, tt_dtype mask_type,
-                            const void *mask, float lse, float delta) {
+static void attend_backward(float *scores, float *dp, int64_t n, int64_t width, float scale,
+                            tt_dtype mask_type, const void *mask, float lse, float delta) {
 #define CALL(T) attend_backward_typed(T, scores, dp, n, width, scale, mask, lse, delta)
     BY_MASK_TYPE(mask_type, CALL);
 #undef CALL

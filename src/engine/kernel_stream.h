@@ -9,16 +9,18 @@ INLINE void stream_body(const int kind, const int rows, const int depth, int64_t
         vf xv[ENG_STREAM_ROWS][8];
         const char *bp[8];
         _Pragma("GCC unroll 8") for (int d = 0; d < depth; d++) {
-            /* past the end the last row again, times zero, would turn inf into NaN: such steps are cut short below */
+            /* past the end the last row again, times zero, would turn inf into NaN: such steps are cut short
+             * below */
             bp[d] = b + (at + (d < m ? d : 0)) * ldb * bytes;
-            _Pragma("GCC unroll 4") for (int r = 0; r < rows; r++) xv[r][d] = v_set(d < m ? x[r * ldx + at + d] : 0.f);
+            _Pragma("GCC unroll 4") for (int r = 0; r < rows; r++) xv[r][d] =
+                v_set(d < m ? x[r * ldx + at + d] : 0.f);
         }
         if (m == depth) {
             int64_t j = 0;
             for (; j + SIMD_VL <= n; j += SIMD_VL) {
                 vf bv[8];
-                _Pragma("GCC unroll 8") for (int d = 0; d < depth; d++)
-                    bv[d] = word_load(kind, bp[d] + j * bytes, SIMD_VL);
+                _Pragma("GCC unroll 8") for (int d = 0; d < depth; d++) bv[d] =
+                    word_load(kind, bp[d] + j * bytes, SIMD_VL);
                 _Pragma("GCC unroll 4") for (int r = 0; r < rows; r++) {
                     vf sum = v_load(y + r * ldy + j);
                     _Pragma("GCC unroll 8") for (int d = 0; d < depth; d++) sum = v_fma(xv[r][d], bv[d], sum);
@@ -49,22 +51,22 @@ INLINE void stream_body(const int kind, const int rows, const int depth, int64_t
 #else
 #define STREAM_DEPTH(ROWS) (ROWS == 1 ? 4 : 2)
 #endif
-#define STREAM_DEFINE(NAME, KIND)                                                                                     \
-    static void stream_##NAME(int rows, int64_t n, int64_t k, const float *x, int64_t ldx, const void *b, int64_t ldb, \
-                              float *y, int64_t ldy) {                                                                \
-        switch (rows) {                                                                                               \
-        case 1:                                                                                                       \
-            stream_body(KIND, 1, STREAM_DEPTH(1), n, k, x, ldx, b, ldb, y, ldy);                                      \
-            break;                                                                                                    \
-        case 2:                                                                                                       \
-            stream_body(KIND, 2, STREAM_DEPTH(2), n, k, x, ldx, b, ldb, y, ldy);                                      \
-            break;                                                                                                    \
-        case 3:                                                                                                       \
-            stream_body(KIND, 3, STREAM_DEPTH(3), n, k, x, ldx, b, ldb, y, ldy);                                      \
-            break;                                                                                                    \
-        default:                                                                                                      \
-            stream_body(KIND, 4, STREAM_DEPTH(4), n, k, x, ldx, b, ldb, y, ldy);                                      \
-        }                                                                                                             \
+#define STREAM_DEFINE(NAME, KIND)                                                                            \
+    static void stream_##NAME(int rows, int64_t n, int64_t k, const float *x, int64_t ldx, const void *b,    \
+                              int64_t ldb, float *y, int64_t ldy) {                                          \
+        switch (rows) {                                                                                      \
+        case 1:                                                                                              \
+            stream_body(KIND, 1, STREAM_DEPTH(1), n, k, x, ldx, b, ldb, y, ldy);                             \
+            break;                                                                                           \
+        case 2:                                                                                              \
+            stream_body(KIND, 2, STREAM_DEPTH(2), n, k, x, ldx, b, ldb, y, ldy);                             \
+            break;                                                                                           \
+        case 3:                                                                                              \
+            stream_body(KIND, 3, STREAM_DEPTH(3), n, k, x, ldx, b, ldb, y, ldy);                             \
+            break;                                                                                           \
+        default:                                                                                             \
+            stream_body(KIND, 4, STREAM_DEPTH(4), n, k, x, ldx, b, ldb, y, ldy);                             \
+        }                                                                                                    \
     }
 STREAM_DEFINE(f32, WORD_F32)
 STREAM_DEFINE(bf16, WORD_BF16)

@@ -1,27 +1,27 @@
 /* kernel_tile.h - template: the microkernel of all products, an outer-product tile held in registers.
  *
- * Included once per word type with TILE(name), TILE_T (word as the sums' type), TILE_V and TILE_VL (vector and
- * its lanes), TILE_LOAD, TILE_LOAD_N, TILE_STORE, TILE_STORE_N, TILE_SET, TILE_FMA. Every element of C is one
- * chain over k, so results do not depend on how C is cut into tiles. */
+ * Included once per word type with TILE(name), TILE_T (word as the sums' type), TILE_V and TILE_VL (vector
+ * and its lanes), TILE_LOAD, TILE_LOAD_N, TILE_STORE, TILE_STORE_N, TILE_SET, TILE_FMA. Every element of C is
+ * one chain over k, so results do not depend on how C is cut into tiles. */
 
 /* `mr`, `nv` (vectors of columns) and `packed` are constants in every caller. */
 INLINE void TILE(body)(const int mr, const int nv, const bool packed, int64_t words, const void *a_start,
-                       int64_t row_bytes, int64_t word_bytes, const TILE_T *b, int64_t ldb, TILE_T *c, int64_t ldc,
-                       bool accumulate, int64_t n) {
+                       int64_t row_bytes, int64_t word_bytes, const TILE_T *b, int64_t ldb, TILE_T *c,
+                       int64_t ldc, bool accumulate, int64_t n) {
     TILE_V sum[ENG_MAX_MR][2];
     const char *a = a_start;
-    _Pragma("GCC unroll 14") for (int i = 0; i < mr; i++)
-        _Pragma("GCC unroll 2") for (int j = 0; j < nv; j++) sum[i][j] = TILE_SET(0);
+    _Pragma("GCC unroll 14") for (int i = 0; i < mr; i++) _Pragma("GCC unroll 2") for (int j = 0; j < nv; j++)
+        sum[i][j] = TILE_SET(0);
     if (packed) {
         row_bytes = sizeof(TILE_T);
         word_bytes = mr * (int64_t)sizeof(TILE_T);
     }
-    _Pragma("GCC unroll 14") for (int i = 0; i < mr; i++)
-        for (int j = 0; j < nv; j++) v_prefetch(c + i * ldc + j * TILE_VL);
+    _Pragma("GCC unroll 14") for (int i = 0; i < mr; i++) for (int j = 0; j < nv; j++)
+        v_prefetch(c + i * ldc + j * TILE_VL);
     for (int64_t k = 0; k < words; k++) {
         TILE_V bv[2];
-        _Pragma("GCC unroll 2") for (int j = 0; j < nv; j++)
-            bv[j] = packed ? TILE_LOAD(b + j * TILE_VL) : TILE_LOAD_N(b + j * TILE_VL, n - j * TILE_VL);
+        _Pragma("GCC unroll 2") for (int j = 0; j < nv; j++) bv[j] =
+            packed ? TILE_LOAD(b + j * TILE_VL) : TILE_LOAD_N(b + j * TILE_VL, n - j * TILE_VL);
         _Pragma("GCC unroll 14") for (int i = 0; i < mr; i++) {
             TILE_T word;
             memcpy(&word, a + i * row_bytes, sizeof word);
@@ -47,18 +47,20 @@ INLINE void TILE(body)(const int mr, const int nv, const bool packed, int64_t wo
     }
 }
 
-#define TILE_DEFINE(MR)                                                                                              \
-    static void TILE(packed_##MR)(int64_t words, const void *a, const void *b, void *c, int64_t ldc, bool accumulate, \
-                                  int64_t n) {                                                                       \
-        TILE(body)(MR, 2, true, words, a, 0, 0, b, 2 * TILE_VL, c, ldc, accumulate, n);                              \
-    }                                                                                                                \
-    static void TILE(direct1_##MR)(int64_t words, const void *a, int64_t row_bytes, int64_t word_bytes, const void *b, \
-                                   int64_t ldb, void *c, int64_t ldc, bool accumulate, int64_t n) {                  \
-        TILE(body)(MR, 1, false, words, a, row_bytes, word_bytes, b, ldb, c, ldc, accumulate, n);                    \
-    }                                                                                                                \
-    static void TILE(direct2_##MR)(int64_t words, const void *a, int64_t row_bytes, int64_t word_bytes, const void *b, \
-                                   int64_t ldb, void *c, int64_t ldc, bool accumulate, int64_t n) {                  \
-        TILE(body)(MR, 2, false, words, a, row_bytes, word_bytes, b, ldb, c, ldc, accumulate, n);                    \
+#define TILE_DEFINE(MR)                                                                                      \
+    static void TILE(packed_##MR)(int64_t words, const void *a, const void *b, void *c, int64_t ldc,         \
+                                  bool accumulate, int64_t n) {                                              \
+        TILE(body)(MR, 2, true, words, a, 0, 0, b, 2 * TILE_VL, c, ldc, accumulate, n);                      \
+    }                                                                                                        \
+    static void TILE(direct1_##MR)(int64_t words, const void *a, int64_t row_bytes, int64_t word_bytes,      \
+                                   const void *b, int64_t ldb, void *c, int64_t ldc, bool accumulate,        \
+                                   int64_t n) {                                                              \
+        TILE(body)(MR, 1, false, words, a, row_bytes, word_bytes, b, ldb, c, ldc, accumulate, n);            \
+    }                                                                                                        \
+    static void TILE(direct2_##MR)(int64_t words, const void *a, int64_t row_bytes, int64_t word_bytes,      \
+                                   const void *b, int64_t ldb, void *c, int64_t ldc, bool accumulate,        \
+                                   int64_t n) {                                                              \
+        TILE(body)(MR, 2, false, words, a, row_bytes, word_bytes, b, ldb, c, ldc, accumulate, n);            \
     }
 TILE_EACH(TILE_DEFINE)
 #undef TILE_DEFINE

@@ -1,7 +1,8 @@
 /* kernels.h - the table of innermost loops, one per instruction set.
  *
- * kernels_*.c fill it from the same templates (kernel_*.h); the drivers (fast_gemm, fast_conv, fast_attention,
- * fast_norm) split work into tasks and call through it. Kernels are serial, allocate nothing and know no graph. */
+ * kernels_*.c fill it from the same templates (kernel_*.h); the drivers (fast_gemm, fast_conv,
+ * fast_attention, fast_norm) split work into tasks and call through it. Kernels are serial, allocate nothing
+ * and know no graph. */
 #ifndef ENG_KERNELS_H
 #define ENG_KERNELS_H
 #include "base/dtype.h"
@@ -14,91 +15,98 @@ extern "C" {
 
 /* ---- products ----
  * A panel is a run of words, `width` per step of k: word [k][i]. A word is one f32 or f64, or two bf16 of
- * neighbouring k for vdpbf16ps (zero-filled if k is odd). Panels of A are as wide as the tile has rows, panels
- * of B always `nr`. Tiles write f32 (f64) rows of C; n columns, at most nr, are written. */
+ * neighbouring k for vdpbf16ps (zero-filled if k is odd). Panels of A are as wide as the tile has rows,
+ * panels of B always `nr`. Tiles write f32 (f64) rows of C; n columns, at most nr, are written. */
 enum { ENG_MAX_MR = 14, ENG_MAX_NR = 32 };
 
-typedef void (*eng_tile_fn)(int64_t words, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
-                            int64_t n);
+typedef void (*eng_tile_fn)(int64_t words, const void *a, const void *b, void *c, int64_t ldc,
+                            bool accumulate, int64_t n);
 /* A read where it lies, strides in bytes; B rows of words, ldb words apart, columns beyond n not read. */
-typedef void (*eng_direct_fn)(int64_t words, const void *a, int64_t row_bytes, int64_t word_bytes, const void *b,
-                              int64_t ldb, void *c, int64_t ldc, bool accumulate, int64_t n);
+typedef void (*eng_direct_fn)(int64_t words, const void *a, int64_t row_bytes, int64_t word_bytes,
+                              const void *b, int64_t ldb, void *c, int64_t ldc, bool accumulate, int64_t n);
 /* dot products: C[rows, n] = A[rows, k] B[n, k], k contiguous in both; strides in elements */
-typedef void (*eng_dots_fn)(int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb, float *c, int64_t ldc,
-                            int64_t n);
+typedef void (*eng_dots_fn)(int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb, float *c,
+                            int64_t ldc, int64_t n);
 enum { ENG_DOT_ROWS = 8, ENG_STREAM_ROWS = 4 };
 
 /* How one element type is multiplied. */
 typedef struct eng_flavor {
-    int mr, nr;        /* rows and columns of a full tile */
-    int per_word;      /* steps of k in a word */
+    int mr, nr;   /* rows and columns of a full tile */
+    int per_word; /* steps of k in a word */
     int word_bytes;
-    int element_bytes; /* of A and B in memory */
-    tt_dtype sum;      /* F32 or F64: what tiles write */
-    eng_tile_fn tile[ENG_MAX_MR + 1];      /* by rows; [0] unused */
-    eng_direct_fn direct[2][ENG_MAX_MR + 1]; /* [n > nr / 2]; NULL: none. For one-word-one-element types A must
-                                                 be of the word's type; pairs need even k */
-    /* src[i * ld + k] (elements) -> word [k / per_word][i], i < n; columns up to width zero; ldd words a step */
+    int element_bytes;                       /* of A and B in memory */
+    tt_dtype sum;                            /* F32 or F64: what tiles write */
+    eng_tile_fn tile[ENG_MAX_MR + 1];        /* by rows; [0] unused */
+    eng_direct_fn direct[2][ENG_MAX_MR + 1]; /* [n > nr / 2]; NULL: none. For one-word-one-element types A
+                                                must be of the word's type; pairs need even k */
+    /* src[i * ld + k] (elements) -> word [k / per_word][i], i < n; columns up to width zero; ldd words a step
+     */
     void (*pack_cols)(void *dst, int64_t ldd, int width, const void *src, int64_t ld, int64_t n, int64_t kc);
     /* src[k * ld + i] likewise */
     void (*pack_rows)(void *dst, int64_t ldd, int width, const void *src, int64_t ld, int64_t n, int64_t kc);
-    int dot_rows;                        /* most rows dots takes; 0: no dots */
-    eng_dots_fn dots[ENG_DOT_ROWS + 1];  /* A f32 unless pairs */
-    bool dots_raw;                       /* dots reads A in the element type */
+    int dot_rows;                       /* most rows dots takes; 0: no dots */
+    eng_dots_fn dots[ENG_DOT_ROWS + 1]; /* A f32 unless pairs */
+    bool dots_raw;                      /* dots reads A in the element type */
     /* y[rows, n] (f32, ldy) += x[rows, k] (f32, ldx) B[k, n] (elements), rows <= ENG_STREAM_ROWS */
-    void (*stream)(int rows, int64_t n, int64_t k, const float *x, int64_t ldx, const void *b, int64_t ldb, float *y,
-                   int64_t ldy);
+    void (*stream)(int rows, int64_t n, int64_t k, const float *x, int64_t ldx, const void *b, int64_t ldb,
+                   float *y, int64_t ldy);
 } eng_flavor;
 
 /* ---- convolution: runs of an image ---- */
-typedef struct eng_piece { int first, count; int64_t at; } eng_piece; /* lanes [first, +count) come from at, at + step .. */
+typedef struct eng_piece {
+    int first, count;
+    int64_t at;
+} eng_piece; /* lanes [first, +count) come from at, at + step .. */
 
 /* ---- rows ---- */
 typedef struct eng_norm {
-    tt_dtype type;            /* of all but mean and rstd */
+    tt_dtype type; /* of all but mean and rstd */
     int64_t n;
     const void *x, *weight, *bias; /* weight, bias: NULL for none */
-    const void *grad;         /* backward */
-    void *y;                  /* backward: dx */
-    float *mean, *rstd;       /* mean NULL: rms_norm; forward writes them */
+    const void *grad;              /* backward */
+    void *y;                       /* backward: dx */
+    float *mean, *rstd;            /* mean NULL: rms_norm; forward writes them */
     double eps;
-    bool far;                 /* rows come from beyond L2 */
+    bool far; /* rows come from beyond L2 */
 } eng_norm;
 
 typedef struct eng_kernels {
     eng_flavor f32, bf16, f16, f64;
-    /* rows of `width` elements of 2, 4 or 8 bytes: lane first + i of a piece = base[at + i * step], other lanes 0;
-     * row r starts row_bytes * r further on in base, and dst_bytes * r in dst */
+    /* rows of `width` elements of 2, 4 or 8 bytes: lane first + i of a piece = base[at + i * step], other
+     * lanes 0; row r starts row_bytes * r further on in base, and dst_bytes * r in dst */
     void (*gather_rows)(int element_bytes, int width, const eng_piece *pieces, int n_pieces, int64_t step,
                         const char *base, int64_t row_bytes, int64_t rows, char *dst, int64_t dst_bytes);
     /* y[r * y_row + i] = sum over t of w[t] x[at[t] + r * x_row + i * step], i < n; x and y of type */
-    void (*taps_rows)(tt_dtype type, int n_taps, const float *w, const int64_t *at, const void *x, int64_t x_row,
-                      int64_t step, int64_t rows, int64_t n, void *y, int64_t y_row);
+    void (*taps_rows)(tt_dtype type, int n_taps, const float *w, const int64_t *at, const void *x,
+                      int64_t x_row, int64_t step, int64_t rows, int64_t n, void *y, int64_t y_row);
     /* sums[t] += sum over r, i of a[r * a_row + i] x[at[t] + r * x_row + i * step],
      * r < rows, i < n */
-    void (*taps_dots)(tt_dtype type, int n_taps, const int64_t *at, const void *x, int64_t x_row, int64_t step,
-                      const void *a, int64_t a_row, int64_t rows, int64_t n, double *sums);
+    void (*taps_dots)(tt_dtype type, int n_taps, const int64_t *at, const void *x, int64_t x_row,
+                      int64_t step, const void *a, int64_t a_row, int64_t rows, int64_t n, double *sums);
     /* dst[k * ldd + i] = src[i * ld + k], i < n, k < count; elements of 2, 4 or 8 bytes */
-    void (*transpose)(int element_bytes, void *dst, int64_t ldd, const void *src, int64_t ld, int64_t n, int64_t count);
+    void (*transpose)(int element_bytes, void *dst, int64_t ldd, const void *src, int64_t ld, int64_t n,
+                      int64_t count);
     /* softmax or log_softmax of rows; work: n floats unless f32 */
     void (*softmax)(tt_dtype, int64_t rows, int64_t n, bool log, const void *x, void *y, float *work);
-    void (*softmax_backward)(tt_dtype, int64_t rows, int64_t n, bool log, const void *g, const void *y, void *dx);
+    void (*softmax_backward)(tt_dtype, int64_t rows, int64_t n, bool log, const void *g, const void *y,
+                             void *dx);
     void (*norm)(const eng_norm *, int64_t first, int64_t rows);
     /* writes dx, adds to dweight[n] and dbias[n] */
     void (*norm_backward)(const eng_norm *, int64_t first, int64_t rows, float *dweight, float *dbias);
-    /* Row of a block of scores -> exp(score * scale + mask - *top), as f32 or bf16, zero from n to width; raises *top
-     * first if a score is higher; returns the sum. scores are overwritten. */
-    float (*attend)(float *scores, int64_t n, int64_t width, float scale, tt_dtype mask_type, const void *mask,
-                    float *top, bool to_bf16, void *out);
+    /* Row of a block of scores -> exp(score * scale + mask - *top), as f32 or bf16, zero from n to width;
+     * raises *top first if a score is higher; returns the sum. scores are overwritten. */
+    float (*attend)(float *scores, int64_t n, int64_t width, float scale, tt_dtype mask_type,
+                    const void *mask, float *top, bool to_bf16, void *out);
     /* scores -> p = exp(score * scale + mask - lse), dp -> p (dp - delta) scale; zero from n to width */
-    void (*attend_backward)(float *scores, float *dp, int64_t n, int64_t width, float scale, tt_dtype mask_type,
-                            const void *mask, float lse, float delta);
+    void (*attend_backward)(float *scores, float *dp, int64_t n, int64_t width, float scale,
+                            tt_dtype mask_type, const void *mask, float lse, float delta);
     void (*scale_row)(float *x, int64_t n, float factor);
     float (*dot)(const float *a, const float *b, int64_t n);
     void (*add)(float *dst, const float *src, int64_t n); /* dst += src */
     /* between types */
     void (*widen)(tt_dtype type, float *dst, const void *src, int64_t n);
-    void (*narrow)(tt_dtype type, void *dst, const float *src, int64_t n); /* f32 -> type, also F32 (a copy) */
+    void (*narrow)(tt_dtype type, void *dst, const float *src,
+                   int64_t n); /* f32 -> type, also F32 (a copy) */
 } eng_kernels;
 
 extern const eng_kernels eng_kernels_portable;

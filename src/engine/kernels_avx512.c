@@ -7,32 +7,47 @@
 
 #pragma GCC push_options
 #pragma GCC target("avx512bf16")
-INLINE vf v_dot_pairs(vf a, vf b, vf c) { return (vf)_mm512_dpbf16_ps((__m512)c, (__m512bh)a, (__m512bh)b); }
-#define TILE(name) pair_##name
-#define TILE_T float
-#define TILE_V vf
-#define TILE_VL SIMD_VL
-#define TILE_LOAD v_load
-#define TILE_LOAD_N v_load_n
-#define TILE_STORE v_store
+INLINE vf v_dot_pairs(vf a, vf b, vf c) {
+    return (vf)_mm512_dpbf16_ps((__m512)c, (__m512bh)a, (__m512bh)b);
+}
+#define TILE(name)   pair_##name
+#define TILE_T       float
+#define TILE_V       vf
+#define TILE_VL      SIMD_VL
+#define TILE_LOAD    v_load
+#define TILE_LOAD_N  v_load_n
+#define TILE_STORE   v_store
 #define TILE_STORE_N v_store_n
-#define TILE_SET v_set
-#define TILE_FMA v_dot_pairs
+#define TILE_SET     v_set
+#define TILE_FMA     v_dot_pairs
 #include "engine/kernel_tile.h"
 #define DOTS(name) dots_pair_##name
-#define DOTS_KIND WORD_PAIR
-#define DOTS_FMA v_dot_pairs
+#define DOTS_KIND  WORD_PAIR
+#define DOTS_FMA   v_dot_pairs
 #include "engine/kernel_dots.h"
 #pragma GCC pop_options
 
-#define FLAVOR_PAIRS                                                                                                  \
-    {.mr = TILE_MR, .nr = 2 * SIMD_VL, .per_word = 2, .word_bytes = 4, .element_bytes = 2, .sum = TT_F32,             \
-     .tile = TILE_LIST(pair_packed_), .direct = {TILE_LIST(pair_direct1_), TILE_LIST(pair_direct2_)},                 \
-     .pack_cols = pack_cols_pair, .pack_rows = pack_rows_pair, .dot_rows = DOTS_ROWS,                                 \
-     .dots = DOTS_LIST(dots_pair_), .dots_raw = true, .stream = stream_bf16}
-#define AVX512_TABLE(BF16)                                                                                            \
-    {.f32 = FLAVOR_WIDENED(f32, 4, DIRECT_F32), .bf16 = BF16, .f16 = FLAVOR_WIDENED(f16, 2, {{NULL}}),                \
-     .f64 = FLAVOR_F64, KERNELS_SHARED}
+#define FLAVOR_PAIRS                                                                                         \
+    {.mr = TILE_MR,                                                                                          \
+     .nr = 2 * SIMD_VL,                                                                                      \
+     .per_word = 2,                                                                                          \
+     .word_bytes = 4,                                                                                        \
+     .element_bytes = 2,                                                                                     \
+     .sum = TT_F32,                                                                                          \
+     .tile = TILE_LIST(pair_packed_),                                                                        \
+     .direct = {TILE_LIST(pair_direct1_), TILE_LIST(pair_direct2_)},                                         \
+     .pack_cols = pack_cols_pair,                                                                            \
+     .pack_rows = pack_rows_pair,                                                                            \
+     .dot_rows = DOTS_ROWS,                                                                                  \
+     .dots = DOTS_LIST(dots_pair_),                                                                          \
+     .dots_raw = true,                                                                                       \
+     .stream = stream_bf16}
+#define AVX512_TABLE(BF16)                                                                                   \
+    {.f32 = FLAVOR_WIDENED(f32, 4, DIRECT_F32),                                                              \
+     .bf16 = BF16,                                                                                           \
+     .f16 = FLAVOR_WIDENED(f16, 2, {{NULL}}),                                                                \
+     .f64 = FLAVOR_F64,                                                                                      \
+     KERNELS_SHARED}
 
 const eng_kernels eng_kernels_avx512 = AVX512_TABLE(FLAVOR_WIDENED(bf16, 2, {{NULL}}));
 const eng_kernels eng_kernels_avx512_bf16 = AVX512_TABLE(FLAVOR_PAIRS);

@@ -13,7 +13,7 @@
 #include <immintrin.h>
 #endif
 
-#define INLINE static inline __attribute__((always_inline, unused))
+#define INLINE  static inline __attribute__((always_inline, unused))
 #define SIMD_VL (SIMD / 32)
 #define SIMD_DL (SIMD / 64)
 
@@ -23,31 +23,59 @@ typedef int32_t vi __attribute__((vector_size(SIMD / 8)));
 typedef float vf_loose __attribute__((vector_size(SIMD / 8), aligned(4), may_alias));
 typedef double vd_loose __attribute__((vector_size(SIMD / 8), aligned(8), may_alias));
 
-INLINE vf v_zero(void) { return (vf){}; }
-INLINE vf v_load(const float *p) { return *(const vf_loose *)p; }
-INLINE void v_store(float *p, vf v) { *(vf_loose *)p = v; }
-INLINE vd d_load(const double *p) { return *(const vd_loose *)p; }
-INLINE void d_store(double *p, vd v) { *(vd_loose *)p = v; }
+INLINE vf v_zero(void) {
+    return (vf){};
+}
+INLINE vf v_load(const float *p) {
+    return *(const vf_loose *)p;
+}
+INLINE void v_store(float *p, vf v) {
+    *(vf_loose *)p = v;
+}
+INLINE vd d_load(const double *p) {
+    return *(const vd_loose *)p;
+}
+INLINE void d_store(double *p, vd v) {
+    *(vd_loose *)p = v;
+}
 /* A broadcast, not an addition: words that are pairs of bf16 must keep their bits. */
 #if SIMD == 512
-INLINE vf v_set(float x) { return (vf)_mm512_set1_ps(x); }
-INLINE vd d_set(double x) { return (vd)_mm512_set1_pd(x); }
+INLINE vf v_set(float x) {
+    return (vf)_mm512_set1_ps(x);
+}
+INLINE vd d_set(double x) {
+    return (vd)_mm512_set1_pd(x);
+}
 #elif SIMD == 256
-INLINE vf v_set(float x) { return (vf)_mm256_set1_ps(x); }
-INLINE vd d_set(double x) { return (vd)_mm256_set1_pd(x); }
+INLINE vf v_set(float x) {
+    return (vf)_mm256_set1_ps(x);
+}
+INLINE vd d_set(double x) {
+    return (vd)_mm256_set1_pd(x);
+}
 #else
-INLINE vf v_set(float x) { return (vf){x, x, x, x}; }
-INLINE vd d_set(double x) { return (vd){x, x}; }
+INLINE vf v_set(float x) {
+    return (vf){x, x, x, x};
+}
+INLINE vd d_set(double x) {
+    return (vd){x, x};
+}
 #endif
 /* n is a constant that fills the vector: no mask then */
 #define WHOLE(n) (__builtin_constant_p(n) && (n) >= SIMD_VL)
 /* mask lanes are all ones or zero */
-INLINE vf v_select(vi mask, vf yes, vf no) { return (vf)(((vi)yes & mask) | ((vi)no & ~mask)); }
+INLINE vf v_select(vi mask, vf yes, vf no) {
+    return (vf)(((vi)yes & mask) | ((vi)no & ~mask));
+}
 
 #if SIMD == 512
 /* ---- AVX-512 ---- */
-INLINE __mmask16 v_lanes(int64_t n) { return n >= 16 ? 0xffff : n <= 0 ? 0 : (__mmask16)((1u << n) - 1); }
-INLINE __mmask8 d_lanes(int64_t n) { return n >= 8 ? 0xff : n <= 0 ? 0 : (__mmask8)((1u << n) - 1); }
+INLINE __mmask16 v_lanes(int64_t n) {
+    return n >= 16 ? 0xffff : n <= 0 ? 0 : (__mmask16)((1u << n) - 1);
+}
+INLINE __mmask8 d_lanes(int64_t n) {
+    return n >= 8 ? 0xff : n <= 0 ? 0 : (__mmask8)((1u << n) - 1);
+}
 INLINE vf v_load_n(const float *p, int64_t n) {
     return WHOLE(n) ? v_load(p) : (vf)_mm512_maskz_loadu_ps(v_lanes(n), p);
 }
@@ -57,23 +85,49 @@ INLINE void v_store_n(float *p, vf v, int64_t n) {
     else
         _mm512_mask_storeu_ps(p, v_lanes(n), (__m512)v);
 }
-INLINE vd d_load_n(const double *p, int64_t n) { return (vd)_mm512_maskz_loadu_pd(d_lanes(n), p); }
-INLINE void d_store_n(double *p, vd v, int64_t n) { _mm512_mask_storeu_pd(p, d_lanes(n), (__m512d)v); }
-INLINE vf v_fma(vf a, vf b, vf c) { return (vf)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c); }
-INLINE vd d_fma(vd a, vd b, vd c) { return (vd)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c); }
+INLINE vd d_load_n(const double *p, int64_t n) {
+    return (vd)_mm512_maskz_loadu_pd(d_lanes(n), p);
+}
+INLINE void d_store_n(double *p, vd v, int64_t n) {
+    _mm512_mask_storeu_pd(p, d_lanes(n), (__m512d)v);
+}
+INLINE vf v_fma(vf a, vf b, vf c) {
+    return (vf)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+}
+INLINE vd d_fma(vd a, vd b, vd c) {
+    return (vd)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+}
 /* a NaN in b comes through, one in a does not: the rule of maxps */
-INLINE vf v_max(vf a, vf b) { return (vf)_mm512_max_ps((__m512)a, (__m512)b); }
-INLINE vf v_min(vf a, vf b) { return (vf)_mm512_min_ps((__m512)a, (__m512)b); }
-INLINE vf v_round(vf a) { return (vf)_mm512_roundscale_ps((__m512)a, 8); }
-INLINE vf v_scale2(vf a, vf n) { return (vf)_mm512_scalef_ps((__m512)a, (__m512)n); }
-INLINE float v_sum(vf a) { return _mm512_reduce_add_ps((__m512)a); }
-INLINE float v_top(vf a) { return _mm512_reduce_max_ps((__m512)a); }
-INLINE vf v_from_bf16(__m256i x) { return (vf)_mm512_slli_epi32(_mm512_cvtepu16_epi32(x), 16); }
-INLINE vf v_load_bf16(const void *p) { return v_from_bf16(_mm256_loadu_si256((const __m256i *)p)); }
+INLINE vf v_max(vf a, vf b) {
+    return (vf)_mm512_max_ps((__m512)a, (__m512)b);
+}
+INLINE vf v_min(vf a, vf b) {
+    return (vf)_mm512_min_ps((__m512)a, (__m512)b);
+}
+INLINE vf v_round(vf a) {
+    return (vf)_mm512_roundscale_ps((__m512)a, 8);
+}
+INLINE vf v_scale2(vf a, vf n) {
+    return (vf)_mm512_scalef_ps((__m512)a, (__m512)n);
+}
+INLINE float v_sum(vf a) {
+    return _mm512_reduce_add_ps((__m512)a);
+}
+INLINE float v_top(vf a) {
+    return _mm512_reduce_max_ps((__m512)a);
+}
+INLINE vf v_from_bf16(__m256i x) {
+    return (vf)_mm512_slli_epi32(_mm512_cvtepu16_epi32(x), 16);
+}
+INLINE vf v_load_bf16(const void *p) {
+    return v_from_bf16(_mm256_loadu_si256((const __m256i *)p));
+}
 INLINE vf v_load_bf16_n(const void *p, int64_t n) {
     return v_from_bf16(_mm256_maskz_loadu_epi16(v_lanes(n), p));
 }
-INLINE vf v_load_f16(const void *p) { return (vf)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p)); }
+INLINE vf v_load_f16(const void *p) {
+    return (vf)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
+}
 INLINE vf v_load_f16_n(const void *p, int64_t n) {
     return (vf)_mm512_cvtph_ps(_mm256_maskz_loadu_epi16(v_lanes(n), p));
 }
@@ -84,15 +138,21 @@ INLINE __m256i v_to_bf16(vf v) {
     r = _mm512_mask_or_epi32(r, nan, _mm512_srli_epi32(u, 16), _mm512_set1_epi32(0x40));
     return _mm512_cvtepi32_epi16(r);
 }
-INLINE void v_store_bf16(void *p, vf v) { _mm256_storeu_si256((__m256i *)p, v_to_bf16(v)); }
+INLINE void v_store_bf16(void *p, vf v) {
+    _mm256_storeu_si256((__m256i *)p, v_to_bf16(v));
+}
 INLINE void v_store_bf16_n(void *p, vf v, int64_t n) {
     _mm256_mask_storeu_epi16(p, v_lanes(n), v_to_bf16(v));
 }
-INLINE void v_store_f16(void *p, vf v) { _mm256_storeu_si256((__m256i *)p, _mm512_cvtps_ph((__m512)v, 8)); }
+INLINE void v_store_f16(void *p, vf v) {
+    _mm256_storeu_si256((__m256i *)p, _mm512_cvtps_ph((__m512)v, 8));
+}
 INLINE void v_store_f16_n(void *p, vf v, int64_t n) {
     _mm256_mask_storeu_epi16(p, v_lanes(n), _mm512_cvtps_ph((__m512)v, 8));
 }
-INLINE void v_prefetch(const void *p) { _mm_prefetch((const char *)p, _MM_HINT_T0); }
+INLINE void v_prefetch(const void *p) {
+    _mm_prefetch((const char *)p, _MM_HINT_T0);
+}
 /* v in the first n lanes, rest beyond */
 INLINE vf v_first_n(vf v, int64_t n, vf rest) {
     return WHOLE(n) ? v : (vf)_mm512_mask_mov_ps((__m512)rest, v_lanes(n), (__m512)v);
@@ -101,7 +161,8 @@ INLINE vf v_first_n(vf v, int64_t n, vf rest) {
 #elif SIMD == 256
 /* ---- AVX2 ---- */
 INLINE __m256i v_lanes(int64_t n) {
-    return _mm256_cmpgt_epi32(_mm256_set1_epi32(n > 8 ? 8 : (int)n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32(n > 8 ? 8 : (int)n),
+                              _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
 INLINE __m256i d_lanes(int64_t n) {
     return _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3));
@@ -115,28 +176,52 @@ INLINE void v_store_n(float *p, vf v, int64_t n) {
     else
         _mm256_maskstore_ps(p, v_lanes(n), (__m256)v);
 }
-INLINE vd d_load_n(const double *p, int64_t n) { return (vd)_mm256_maskload_pd(p, d_lanes(n)); }
-INLINE void d_store_n(double *p, vd v, int64_t n) { _mm256_maskstore_pd(p, d_lanes(n), (__m256d)v); }
-INLINE vf v_fma(vf a, vf b, vf c) { return (vf)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c); }
-INLINE vd d_fma(vd a, vd b, vd c) { return (vd)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c); }
-INLINE vf v_max(vf a, vf b) { return (vf)_mm256_max_ps((__m256)a, (__m256)b); }
-INLINE vf v_min(vf a, vf b) { return (vf)_mm256_min_ps((__m256)a, (__m256)b); }
-INLINE vf v_round(vf a) { return (vf)_mm256_round_ps((__m256)a, 8); }
+INLINE vd d_load_n(const double *p, int64_t n) {
+    return (vd)_mm256_maskload_pd(p, d_lanes(n));
+}
+INLINE void d_store_n(double *p, vd v, int64_t n) {
+    _mm256_maskstore_pd(p, d_lanes(n), (__m256d)v);
+}
+INLINE vf v_fma(vf a, vf b, vf c) {
+    return (vf)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+}
+INLINE vd d_fma(vd a, vd b, vd c) {
+    return (vd)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+}
+INLINE vf v_max(vf a, vf b) {
+    return (vf)_mm256_max_ps((__m256)a, (__m256)b);
+}
+INLINE vf v_min(vf a, vf b) {
+    return (vf)_mm256_min_ps((__m256)a, (__m256)b);
+}
+INLINE vf v_round(vf a) {
+    return (vf)_mm256_round_ps((__m256)a, 8);
+}
 INLINE vf v_scale2(vf a, vf n) {
     vi k = (vi)_mm256_cvtps_epi32((__m256)n), half = k >> 1;
     return a * (vf)((half + 127) << 23) * (vf)((k - half + 127) << 23);
 }
-INLINE vf v_from_bf16(__m128i x) { return (vf)_mm256_slli_epi32(_mm256_cvtepu16_epi32(x), 16); }
+INLINE vf v_from_bf16(__m128i x) {
+    return (vf)_mm256_slli_epi32(_mm256_cvtepu16_epi32(x), 16);
+}
 INLINE __m128i v_half_n(const void *p, int64_t n) {
     __m128i x = _mm_setzero_si128();
     if (n > 0)
         memcpy(&x, p, (size_t)(n > 8 ? 8 : n) * 2);
     return x;
 }
-INLINE vf v_load_bf16(const void *p) { return v_from_bf16(_mm_loadu_si128((const __m128i *)p)); }
-INLINE vf v_load_bf16_n(const void *p, int64_t n) { return v_from_bf16(v_half_n(p, n)); }
-INLINE vf v_load_f16(const void *p) { return (vf)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p)); }
-INLINE vf v_load_f16_n(const void *p, int64_t n) { return (vf)_mm256_cvtph_ps(v_half_n(p, n)); }
+INLINE vf v_load_bf16(const void *p) {
+    return v_from_bf16(_mm_loadu_si128((const __m128i *)p));
+}
+INLINE vf v_load_bf16_n(const void *p, int64_t n) {
+    return v_from_bf16(v_half_n(p, n));
+}
+INLINE vf v_load_f16(const void *p) {
+    return (vf)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p));
+}
+INLINE vf v_load_f16_n(const void *p, int64_t n) {
+    return (vf)_mm256_cvtph_ps(v_half_n(p, n));
+}
 INLINE __m128i v_to_bf16(vf v) {
     typedef uint32_t vu __attribute__((vector_size(32)));
     vu u = (vu)v, r = (u + ((u >> 16) & 1) + 0x7fff) >> 16;
@@ -149,12 +234,24 @@ INLINE void v_half_store_n(void *p, __m128i x, int64_t n) {
     if (n > 0)
         memcpy(p, &x, (size_t)(n > 8 ? 8 : n) * 2);
 }
-INLINE void v_store_bf16(void *p, vf v) { _mm_storeu_si128((__m128i *)p, v_to_bf16(v)); }
-INLINE void v_store_bf16_n(void *p, vf v, int64_t n) { v_half_store_n(p, v_to_bf16(v), n); }
-INLINE void v_store_f16(void *p, vf v) { _mm_storeu_si128((__m128i *)p, _mm256_cvtps_ph((__m256)v, 8)); }
-INLINE void v_store_f16_n(void *p, vf v, int64_t n) { v_half_store_n(p, _mm256_cvtps_ph((__m256)v, 8), n); }
-INLINE void v_prefetch(const void *p) { _mm_prefetch((const char *)p, _MM_HINT_T0); }
-INLINE vf v_first_n(vf v, int64_t n, vf rest) { return WHOLE(n) ? v : v_select((vi)v_lanes(n), v, rest); }
+INLINE void v_store_bf16(void *p, vf v) {
+    _mm_storeu_si128((__m128i *)p, v_to_bf16(v));
+}
+INLINE void v_store_bf16_n(void *p, vf v, int64_t n) {
+    v_half_store_n(p, v_to_bf16(v), n);
+}
+INLINE void v_store_f16(void *p, vf v) {
+    _mm_storeu_si128((__m128i *)p, _mm256_cvtps_ph((__m256)v, 8));
+}
+INLINE void v_store_f16_n(void *p, vf v, int64_t n) {
+    v_half_store_n(p, _mm256_cvtps_ph((__m256)v, 8), n);
+}
+INLINE void v_prefetch(const void *p) {
+    _mm_prefetch((const char *)p, _MM_HINT_T0);
+}
+INLINE vf v_first_n(vf v, int64_t n, vf rest) {
+    return WHOLE(n) ? v : v_select((vi)v_lanes(n), v, rest);
+}
 
 #else
 /* ---- any processor ---- */
@@ -180,14 +277,26 @@ INLINE void d_store_n(double *p, vd v, int64_t n) {
 }
 #if defined(__aarch64__)
 #include <arm_neon.h>
-INLINE vf v_fma(vf a, vf b, vf c) { return (vf)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b); }
-INLINE vd d_fma(vd a, vd b, vd c) { return (vd)vfmaq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b); }
+INLINE vf v_fma(vf a, vf b, vf c) {
+    return (vf)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
+}
+INLINE vd d_fma(vd a, vd b, vd c) {
+    return (vd)vfmaq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b);
+}
 #else
-INLINE vf v_fma(vf a, vf b, vf c) { return a * b + c; }
-INLINE vd d_fma(vd a, vd b, vd c) { return a * b + c; }
+INLINE vf v_fma(vf a, vf b, vf c) {
+    return a * b + c;
+}
+INLINE vd d_fma(vd a, vd b, vd c) {
+    return a * b + c;
+}
 #endif
-INLINE vf v_max(vf a, vf b) { return v_select(a > b, a, b); }
-INLINE vf v_min(vf a, vf b) { return v_select(a < b, a, b); }
+INLINE vf v_max(vf a, vf b) {
+    return v_select(a > b, a, b);
+}
+INLINE vf v_min(vf a, vf b) {
+    return v_select(a < b, a, b);
+}
 INLINE vf v_round(vf a) { /* |a| < 2^22 */
     vf magic = v_set(12582912.f);
     return (a + magic) - magic;
@@ -202,25 +311,35 @@ INLINE vf v_load_bf16_n(const void *p, int64_t n) {
         v[i] = (int32_t)((uint32_t)((const uint16_t *)p)[i] << 16);
     return (vf)v;
 }
-INLINE vf v_load_bf16(const void *p) { return v_load_bf16_n(p, SIMD_VL); }
+INLINE vf v_load_bf16(const void *p) {
+    return v_load_bf16_n(p, SIMD_VL);
+}
 INLINE vf v_load_f16_n(const void *p, int64_t n) {
     vf v = {};
     for (int i = 0; i < SIMD_VL && i < n; i++)
         v[i] = tt_f16_to_f32(((const uint16_t *)p)[i]);
     return v;
 }
-INLINE vf v_load_f16(const void *p) { return v_load_f16_n(p, SIMD_VL); }
+INLINE vf v_load_f16(const void *p) {
+    return v_load_f16_n(p, SIMD_VL);
+}
 INLINE void v_store_bf16_n(void *p, vf v, int64_t n) {
     for (int i = 0; i < SIMD_VL && i < n; i++)
         ((uint16_t *)p)[i] = tt_f32_to_bf16(v[i]);
 }
-INLINE void v_store_bf16(void *p, vf v) { v_store_bf16_n(p, v, SIMD_VL); }
+INLINE void v_store_bf16(void *p, vf v) {
+    v_store_bf16_n(p, v, SIMD_VL);
+}
 INLINE void v_store_f16_n(void *p, vf v, int64_t n) {
     for (int i = 0; i < SIMD_VL && i < n; i++)
         ((uint16_t *)p)[i] = tt_f32_to_f16(v[i]);
 }
-INLINE void v_store_f16(void *p, vf v) { v_store_f16_n(p, v, SIMD_VL); }
-INLINE void v_prefetch(const void *p) { __builtin_prefetch(p); }
+INLINE void v_store_f16(void *p, vf v) {
+    v_store_f16_n(p, v, SIMD_VL);
+}
+INLINE void v_prefetch(const void *p) {
+    __builtin_prefetch(p);
+}
 INLINE vf v_first_n(vf v, int64_t n, vf rest) {
     for (int i = 0; i < SIMD_VL; i++)
         if (i >= n)
@@ -300,18 +419,20 @@ INLINE void v_put_n(tt_dtype type, void *p, int64_t i, vf v, int64_t n) {
         v_store_f16_n((uint16_t *)p + i, v, n);
 }
 /* Runs the statements for i = 0, SIMD_VL ..; `left` is what is left of n, a constant for whole vectors. */
-#define EACH_VECTOR(n, ...)                                                                                           \
-    do {                                                                                                              \
-        int64_t i = 0;                                                                                                \
-        for (; i + SIMD_VL <= (n); i += SIMD_VL) {                                                                    \
-            enum { left = SIMD_VL };                                                                                  \
-            __VA_ARGS__                                                                                               \
-        }                                                                                                             \
-        if (i < (n)) {                                                                                                \
-            const int64_t left = (n) - i;                                                                             \
-            __VA_ARGS__                                                                                               \
-        }                                                                                                             \
+#define EACH_VECTOR(n, ...)                                                                                  \
+    do {                                                                                                     \
+        int64_t i = 0;                                                                                       \
+        for (; i + SIMD_VL <= (n); i += SIMD_VL) {                                                           \
+            enum { left = SIMD_VL };                                                                         \
+            __VA_ARGS__                                                                                      \
+        }                                                                                                    \
+        if (i < (n)) {                                                                                       \
+            const int64_t left = (n) - i;                                                                    \
+            __VA_ARGS__                                                                                      \
+        }                                                                                                    \
     } while (0)
 
-INLINE float v_scalar(tt_dtype type, const void *p, int64_t i) { return v_get_n(type, p, i, 1)[0]; }
+INLINE float v_scalar(tt_dtype type, const void *p, int64_t i) {
+    return v_get_n(type, p, i, 1)[0];
+}
 #endif
