@@ -35,7 +35,7 @@ static tt_status read_conv(tt_lower *L, int x_arg, int w_arg, int first, conv *c
     c->n = c->x.rank - 2;
     TT_CHECK(c->n >= 1 && c->n <= MAX_SPATIAL && c->w.rank == c->x.rank, UNIMPLEMENTED, "convolution of a %d-dimensional input and a %d-dimensional weight", c->x.rank, c->w.rank);
     TT_CHECK(c->x.dtype == c->w.dtype, INVALID_ARGUMENT, "Input type (%s) and weight type (%s) should be the same", tt_dtype_name(c->x.dtype), tt_dtype_name(c->w.dtype));
-    TT_CHECK(tt_is_float(c->x.dtype), UNIMPLEMENTED, "convolution of %s", tt_dtype_name(c->x.dtype));
+    TT_CHECK(tt_is_float(c->x.dtype) || tt_is_int(c->x.dtype), UNIMPLEMENTED, "convolution of %s", tt_dtype_name(c->x.dtype));
     TT_TRY(expand(L, first, c->n, 1, "stride", c->stride));
     TT_TRY(expand(L, first + 1, c->n, 0, "padding", c->padding));
     TT_TRY(expand(L, first + 2, c->n, 1, "dilation", c->dilation));

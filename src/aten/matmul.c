@@ -90,8 +90,8 @@ static hlo_ref scale(tt_lower *L, hlo_ref x, int arg, double value) {
     hlo_type t = piece_type(L, x);
     if (value == 1 && lower_scalar_class(L, arg) != TT_CLASS_COMPLEX)
         return x;
-    hlo_ref s = tt_is_int(t.dtype) ? hlo_splat_int(L->g, &t, lower_int(L, arg, 1)) : lower_scalar_class(L, arg) == TT_CLASS_COMPLEX
-                ? piece_fill(L, lower_scalar(L, arg, t.dtype), &t) : hlo_splat(L->g, &t, value);
+    hlo_ref s = tt_is_int(t.dtype) ? hlo_splat_int(L->g, &t, lower_int(L, arg, 1))
+                : lower_scalar_class(L, arg) == TT_CLASS_COMPLEX ? piece_fill(L, lower_scalar(L, arg, t.dtype), &t) : hlo_splat(L->g, &t, value);
     return hlo_mul(L->g, x, s);
 }
 
@@ -101,9 +101,9 @@ static tt_status add_product(tt_lower *L, hlo_ref r, int beta_arg, tt_dtype out_
     if (!self || r == HLO_NONE)
         return TT_OK;
     hlo_type t = piece_type(L, r);
-    bool truncates = !strncmp(L->row->name, "baddbmm", 7); /* the one of the family that takes 0.5 for an integer */
-    TT_CHECK(!tt_is_int(t.dtype) || truncates || (lower_scalar_class(L, beta_arg) == TT_CLASS_SINT && lower_scalar_class(L, beta_arg + 1) == TT_CLASS_SINT),
-             INVALID_ARGUMENT, "For integral input tensors, argument beta must not be a floating point number.");
+    /* Of the family only addr refuses; the others truncate 0.5 to 0 for integers. */
+    bool whole = lower_scalar_class(L, beta_arg) == TT_CLASS_SINT && lower_scalar_class(L, beta_arg + 1) == TT_CLASS_SINT;
+    TT_CHECK(!tt_is_int(t.dtype) || whole || strcmp(L->row->name, "addr"), INVALID_ARGUMENT, "For integral input tensors, argument beta must not be a floating point number.");
     bool complex_beta = lower_scalar_class(L, beta_arg) == TT_CLASS_COMPLEX, complex_alpha = lower_scalar_class(L, beta_arg + 1) == TT_CLASS_COMPLEX;
     double beta = complex_beta ? 2 : lower_double(L, beta_arg, 1), alpha = complex_alpha ? 2 : lower_double(L, beta_arg + 1, 1);
     hlo_type shape = t, given = hlo_type_make(self->dtype, self->rank, self->dims);

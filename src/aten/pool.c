@@ -28,6 +28,8 @@ static tt_status read_input(tt_lower *L, int x_arg, int n, pool *p) {
     p->n = n;
     p->x = piece_type(L, lower_value(L, x_arg));
     TT_CHECK(p->x.rank == n + 1 || p->x.rank == n + 2, INVALID_ARGUMENT, "pooling: Expected %dD or %dD (batch mode) tensor, but got %dD", n + 1, n + 2, p->x.rank);
+    for (int i = p->x.rank == n + 2; i < p->x.rank; i++)
+        TT_CHECK(p->x.dims[i] > 0, INVALID_ARGUMENT, "pooling: Expected input's non-batch dimensions to have positive length, but dimension %d has size 0", i);
     TT_CHECK(p->x.dtype != TT_PRED && !tt_is_complex(p->x.dtype), UNIMPLEMENTED, "pooling of %s", tt_dtype_name(p->x.dtype));
     p->batch = piece_product(p->x.dims, 0, p->x.rank - n);
     for (int i = 0; i < n; i++)
