@@ -36,9 +36,9 @@ FLOATS = [n for n in ARITHMETIC + FUNCTIONS + SHAPES + REDUCTIONS if n in NAMES]
 ]
 
 
-@pytest.fixture(autouse=True)
-def strict():
-    with torch.tpu.set_eager_mode(torch.tpu.EagerMode.DEFER_NEVER), debug.no_fallback():
+@pytest.fixture(autouse=True, params=["DEFER_NEVER", "DEFER_AND_FUSE"])
+def mode(request):
+    with torch.tpu.set_eager_mode(torch.tpu.EagerMode[request.param]), debug.no_fallback():
         yield
 
 
@@ -69,14 +69,14 @@ def test_bool(name):
     check_op(name, torch.bool, limit=3)
 
 
-@pytest.mark.parametrize("mode", ["reflect", "replicate", "constant", "circular"])
+@pytest.mark.parametrize("how", ["reflect", "replicate", "constant", "circular"])
 @pytest.mark.parametrize("pad, shape", [((2, 1), (2, 3, 5)), ((1, 2, 3, 0), (2, 3, 5, 4)), ((1, 1, 2, 0, 1, 1), (1, 2, 4, 3, 5)), ((-1, 2), (2, 3, 5))])
-def test_pad(mode, pad, shape):
-    if mode == "circular" and min(pad) < 0:
+def test_pad(how, pad, shape):
+    if how == "circular" and min(pad) < 0:
         pytest.skip("PyTorch has no negative circular padding")
     x = torch.randn(shape, dtype=torch.float32)
     a, b = x.clone().requires_grad_(), x.to("tpu").requires_grad_()
-    want, have = (torch.nn.functional.pad(v, pad, mode=mode) for v in (a, b))
+    want, have = (torch.nn.functional.pad(v, pad, mode=how) for v in (a, b))
     torch.testing.assert_close(have.detach().cpu(), want.detach())
     weight = torch.randn_like(want)
     want.backward(weight)
