@@ -1,0 +1,381 @@
+/* test_engine_loops.c - vector math against libm in double, and fused loops against the same ops run one by one.
+ *
+ * Random graphs of elementwise and shape ops are grouped by eng_fuse, compiled and run; every value that leaves a group must have the bits
+ * that the plain evaluation below gives, on every instruction set, compiled or not. */
+#include "test.h"
+#include "engine/isa.h"
+#include "engine/loop_plan.h"
+#include "engine/loop_view.h"
+#include "hlo/build.h"
+#include <math.h>
+
+static uint64_t seed = 88172645463325252ull;
+static uint32_t rnd(uint32_t n) {
+    seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
+    return (uint32_t)(seed >> 11) % n;
+}
+
+/* ---- vector math ---- */
+static double logistic(double x) { return 1 / (1 + exp(-x)); }
+static double rsqrt(double x) { return 1 / sqrt(x); }
+
+static double ulps(float have, double want) {
+    float w = (float)want;
+    if (isnan(want))
+        return isnan(have) ? 0 : INFINITY;
+    if (isinf(w) || isinf(have))
+        return w == have || (isinf(have) && fabs(want) > 3.3e38) ? 0 : INFINITY;
+    if (w == 0 && have == 0)
+        return !!signbit(have) == !!signbit(w) ? 0 : INFINITY;
+    int e;
+    frexp(want, &e);
+    return fabs((double)have - want) / ldexp(1, (e < -125 ? -125 : e) - 24);
+}
+
+TEST(vector_math) {
+    static const struct { hlo_op op; double (*f)(double); double most; } functions[] = {
+        {HLO_EXP, exp, 1.1}, {HLO_EXPM1, expm1, 2}, {HLO_LOG, log, 1}, {HLO_LOG1P, log1p, 2}, {HLO_TANH, tanh, 1.5}, {HLO_CHLO_ERF, erf, 1.3},
+        {HLO_LOGISTIC, logistic, 2.5}, {HLO_SINE, sin, 2}, {HLO_COSINE, cos, 2}, {HLO_RSQRT, rsqrt, 1.6}, {HLO_SQRT, sqrt, 0.5},
+        {HLO_FLOOR, floor, 0}, {HLO_CEIL, ceil, 0}, {HLO_ROUND_EVEN, rint, 0}, {HLO_ROUND_AFZ, round, 0}, {HLO_ABS, fabs, 0}};
+    static const float special[] = {0, -0.0f, INFINITY, -INFINITY, NAN, 1, -1, 0.5f, -0.5f, 1.5f, 2.5f, -2.5f, 1e-45f, -1e-45f, 88.7f, 88.73f,
+                                    -103.97f, -104, 3.4e38f, 8388607.5f, 8388609, 0.49999997f, -0.49999997f};
+    for (int isa = ENG_ISA_PORTABLE; isa <= ENG_ISA_AVX512; isa++) {
+        eng_isa_limit((eng_isa)isa);
+        for (size_t k = 0; k < sizeof functions / sizeof *functions; k++) {
+            loop_kernel kernel = loop_find(functions[k].op, TT_F32, TT_F32, 0);
+            double worst = 0;
+            float x[1001], y[1001];
+            memcpy(x, special, sizeof special);
+            int n = (int)(sizeof special / sizeof *special);
+            for (uint64_t u = 0; u < 1ull << 32; u += 9973) { /* all over the floats */
+                uint32_t w = (uint32_t)u;
+                memcpy(&x[n++], &w, 4);
+                if (n < 1001)
+                    continue;
+                kernel(y, x, NULL, NULL, n);
+                for (int i = 0; i < n; i++)
+                    worst = fmax(worst, ulps(y[i], functions[k].f((double)x[i])));
+                n = 0;
+            }
+            if (worst > functions[k].most)
+                fprintf(stderr, "%s: %g ulp at level %d\n", hlo_op_text(functions[k].op), worst, isa);
+            CHECK(worst <= functions[k].most);
+        }
+    }
+    eng_isa_limit(ENG_ISA_AVX512_BF16);
+}
+
+/* ---- random graphs ---- */
+enum { MOST = 400 };
+typedef struct program {
+    tt_arena *arena;
+    hlo_graph *g;
+    hlo_block *block;
+    hlo_ref values[MOST], results[4];
+    int n, n_results, rank;
+    int64_t dims[4];
+    void **plain, **fused; /* by ref */
+} program;
+
+static const tt_dtype dtypes[] = {TT_F32, TT_BF16, TT_F16, TT_F64, TT_I32, TT_I64, TT_I8, TT_U8, TT_PRED};
+
+static void fill(tt_dtype d, char *p, int64_t n) {
+    for (int64_t i = 0; i < n; i++, p += tt_dtype_size(d)) {
+        static const double odd[] = {NAN, INFINITY, -INFINITY, -0.0, 1e-40};
+        if (d == TT_PRED)
+            *p = (char)rnd(2);
+        else if (tt_is_int(d))
+            tt_element_set_int(d, p, rnd(10) ? (int)rnd(20) - 10 : (int64_t)((uint64_t)rnd(1u << 31) << 33 | rnd(1u << 31)));
+        else
+            tt_element_set(d, p, rnd(9) ? ((double)rnd(2000) - 1000) / 250 : odd[rnd(5)]);
+    }
+}
+
+static hlo_ref random_elementwise(program *p, hlo_ref a, hlo_ref b) {
+    static const hlo_op unary[] = {HLO_EXP, HLO_TANH, HLO_NEGATE, HLO_ABS, HLO_LOGISTIC, HLO_SQRT, HLO_FLOOR, HLO_LOG, HLO_CHLO_ERF, HLO_RSQRT,
+                                   HLO_CEIL, HLO_ROUND_EVEN, HLO_SIGN, HLO_CHLO_SQUARE, HLO_IS_FINITE};
+    static const hlo_op binary[] = {HLO_ADD, HLO_SUBTRACT, HLO_MULTIPLY, HLO_MAXIMUM, HLO_MINIMUM, HLO_DIVIDE};
+    static const char *const directions[] = {"LT", "GE", "EQ", "NE", "GT", "LE"};
+    hlo_graph *g = p->g;
+    const hlo_type *x = hlo_type_of(g, a), *y = hlo_type_of(g, b);
+    switch (rnd(8)) {
+    case 0: case 1: case 2:
+        if (!hlo_dims_equal(x, y))
+            return HLO_NONE;
+        return hlo_binary(g, x->dtype == TT_PRED ? HLO_AND : binary[rnd(6)], a, hlo_convert(g, b, x->dtype));
+    case 3: case 4: return tt_is_float(x->dtype) ? hlo_unary(g, unary[rnd(15)], a) : HLO_NONE;
+    case 5: return hlo_convert(g, a, dtypes[rnd(8)]);
+    case 6: return hlo_type_equal(x, y) ? hlo_compare(g, directions[rnd(6)], a, b) : HLO_NONE;
+    default:
+        for (int i = 0; i < 20; i++) {
+            hlo_ref c = p->values[rnd((uint32_t)p->n)];
+            const hlo_type *t = hlo_type_of(g, c);
+            if (t->dtype == TT_PRED && hlo_type_equal(x, y) && (hlo_dims_equal(t, x) || t->rank == 0))
+                return hlo_select(g, c, a, b);
+        }
+        return HLO_NONE;
+    }
+}
+
+static hlo_ref random_shape(program *p, hlo_ref a) {
+    hlo_graph *g = p->g;
+    hlo_type t = *hlo_type_of(g, a);
+    int64_t v[3][HLO_MAX_RANK], n = hlo_type_elements(&t);
+    int k = 0;
+    switch (rnd(8)) {
+    case 0:
+        for (int d = 0; d < t.rank; d++)
+            if (t.rank > p->rank || (t.dims[t.rank - 1 - d] != p->dims[p->rank - 1 - d] && t.dims[t.rank - 1 - d] != 1))
+                return HLO_NONE;
+        return hlo_broadcast_to(g, a, p->rank, p->dims);
+    case 1:
+        for (int d = 0; d < t.rank; d++)
+            v[0][d] = d;
+        for (int d = t.rank - 1; d > 0; d--) {
+            uint32_t j = rnd((uint32_t)d + 1);
+            int64_t swap = v[0][d];
+            v[0][d] = v[0][j], v[0][j] = swap;
+        }
+        return hlo_transpose(g, a, v[0]);
+    case 2:
+        for (int64_t f; n > 1 && k < 2 && (f = 1 + rnd(8), n % f == 0); n /= f)
+            v[0][k++] = f;
+        v[0][k++] = n;
+        return hlo_reshape(g, a, k, v[0]);
+    case 3:
+        for (int d = 0; d < t.rank; d++) {
+            v[0][d] = rnd(2) ? 0 : rnd((uint32_t)t.dims[d]);
+            v[1][d] = v[0][d] + 1 + rnd((uint32_t)(t.dims[d] - v[0][d]));
+            v[2][d] = 1 + rnd(3);
+        }
+        return hlo_slice(g, a, v[0], v[1], v[2]);
+    case 4: v[0][0] = t.rank ? rnd((uint32_t)t.rank) : 0; return t.rank ? hlo_reverse(g, a, 1, v[0]) : HLO_NONE;
+    case 5: return t.dtype != TT_PRED ? hlo_splat(g, &t, (double)rnd(5)) : HLO_NONE;
+    case 6: return t.rank && t.dtype != TT_PRED ? hlo_iota(g, &t, (int)rnd((uint32_t)t.rank)) : HLO_NONE;
+    default: {
+        char data[512];
+        if (n * tt_dtype_size(t.dtype) > (int64_t)sizeof data)
+            return HLO_NONE;
+        fill(t.dtype, data, n);
+        return hlo_constant(g, &t, data);
+    }
+    }
+}
+
+static void build(program *p, int kinds) {
+    p->arena = tt_arena_create();
+    p->g = hlo_graph_create(p->arena, "m");
+    hlo_func_begin(p->g, "main", true);
+    p->rank = (int)rnd(4);
+    for (int d = 0; d < p->rank; d++)
+        p->dims[d] = rnd(8) == 0 ? 1 : rnd(4) == 0 ? 1 + rnd(200) : 1 + rnd(9);
+    for (int i = 3 + (int)rnd(4); i > 0; i--) {
+        hlo_type t = hlo_type_make(dtypes[rnd((uint32_t)kinds)], p->rank, p->dims);
+        if (rnd(3) == 0)
+            t.rank = 0;
+        else if (rnd(3) == 0 && p->rank)
+            t = hlo_type_make(t.dtype, 1, p->dims + p->rank - 1);
+        p->values[p->n++] = hlo_param(p->g, &t);
+    }
+    for (int i = 5 + (int)rnd(40); i > 0; i--) {
+        hlo_ref a = p->values[rnd((uint32_t)p->n)], b = p->values[rnd((uint32_t)p->n)];
+        hlo_ref r = rnd(2) ? random_elementwise(p, a, b) : random_shape(p, a);
+        if (r && r != a)
+            p->values[p->n++] = r;
+    }
+    p->n_results = 1 + (int)rnd(4);
+    for (int i = 0; i < p->n_results; i++)
+        p->results[i] = p->values[p->n - 1 - (int)rnd(p->n < 6 ? (uint32_t)p->n : 6)];
+    hlo_return(p->g, p->n_results, p->results);
+    CHECK_OK(hlo_graph_take_error(p->g));
+    p->block = p->g->funcs[0]->body;
+}
+
+/* ---- plain evaluation ---- */
+static void plain_shape(const program *p, const hlo_node *n, char *out) {
+    const hlo_type *t = n->type, *from = n->n_operands ? hlo_type_of(p->g, n->operands[0]) : t;
+    int size = tt_dtype_size(t->dtype);
+    int64_t at[HLO_MAX_RANK] = {0}, j[HLO_MAX_RANK];
+    hlo_ints map = hlo_attr_ints(n, n->op == HLO_TRANSPOSE ? HLO_A_PERMUTATION : n->op == HLO_REVERSE ? HLO_A_DIMENSIONS : HLO_A_BROADCAST_DIMENSIONS);
+    hlo_ints start = hlo_attr_ints(n, HLO_A_START_INDICES), step = hlo_attr_ints(n, HLO_A_STRIDES);
+    for (int64_t i = 0; i < hlo_type_elements(t); i++, out += size) {
+        int64_t linear = 0, rest = i;
+        for (int d = t->rank - 1; d >= 0; d--) {
+            at[d] = j[d] = rest % t->dims[d];
+            rest /= t->dims[d];
+        }
+        if (n->op == HLO_IOTA) {
+            int64_t v = at[hlo_attr_int(n, HLO_A_IOTA_DIMENSION, 0)];
+            if (tt_is_int(t->dtype))
+                tt_element_set_int(t->dtype, out, v);
+            else
+                tt_element_set(t->dtype, out, (double)v);
+            continue;
+        }
+        if (n->op == HLO_CONSTANT) {
+            const hlo_attr *a = hlo_attr_find(n, HLO_A_VALUE);
+            memcpy(out, (const char *)a->data + (a->splat ? 0 : i * size), (size_t)size);
+            continue;
+        }
+        for (int k = 0; k < map.n && n->op == HLO_BROADCAST_IN_DIM; k++)
+            j[k] = from->dims[k] == 1 ? 0 : at[map.v[k]];
+        for (int k = 0; k < map.n && n->op == HLO_TRANSPOSE; k++)
+            j[map.v[k]] = at[k];
+        for (int k = 0; k < map.n && n->op == HLO_REVERSE; k++)
+            j[map.v[k]] = from->dims[map.v[k]] - 1 - at[map.v[k]];
+        for (int k = 0; k < start.n; k++)
+            j[k] = start.v[k] + at[k] * (step.n ? step.v[k] : 1);
+        for (int k = 0; k < from->rank; k++)
+            linear = linear * from->dims[k] + j[k];
+        memcpy(out, (const char *)p->plain[n->operands[0]] + (n->op == HLO_RESHAPE ? i : linear) * size, (size_t)size);
+    }
+}
+
+static void plain_run(const program *p) {
+    for (int i = 0; i < p->block->n_nodes; i++) {
+        hlo_ref r = p->block->nodes[i];
+        const hlo_node *n = hlo_node_at(p->g, r);
+        loop_kernel kernel = loop_find_node(p->g, n);
+        int64_t count = hlo_type_elements(n->type);
+        char *spread[3] = {NULL};
+        const void *in[3] = {NULL};
+        if (!kernel) {
+            plain_shape(p, n, p->plain[r]);
+            continue;
+        }
+        for (uint32_t k = 0; k < n->n_operands; k++) {
+            const hlo_type *t = hlo_type_of(p->g, n->operands[k]);
+            int size = tt_dtype_size(t->dtype);
+            in[k] = p->plain[n->operands[k]];
+            if (t->rank || count == 1)
+                continue;
+            in[k] = spread[k] = malloc((size_t)(count * size));
+            for (int64_t j = 0; j < count; j++)
+                memcpy(spread[k] + j * size, p->plain[n->operands[k]], (size_t)size);
+        }
+        kernel(p->plain[r], in[0], in[1], in[2], count);
+        for (int k = 0; k < 3; k++)
+            free(spread[k]);
+    }
+}
+
+/* ---- fused ---- */
+static bool same(const hlo_type *t, const char *a, const char *b) { /* any NaN is any other */
+    int size = tt_dtype_size(t->dtype);
+    for (int64_t i = 0; i < hlo_type_elements(t); i++, a += size, b += size)
+        if (memcmp(a, b, (size_t)size) && !(tt_is_float(t->dtype) && isnan(tt_element_get(t->dtype, a)) && isnan(tt_element_get(t->dtype, b))))
+            return false;
+    return true;
+}
+
+static bool read_outside(const program *p, const int *group, int mine, hlo_ref r) {
+    for (int i = 0; i < p->n_results; i++)
+        if (p->results[i] == r)
+            return true;
+    for (int i = 0; i < p->block->n_nodes; i++) {
+        const hlo_node *n = hlo_node_at(p->g, p->block->nodes[i]);
+        for (uint32_t k = 0; group[i] != mine && k < n->n_operands; k++)
+            if (n->operands[k] == r)
+                return true;
+    }
+    return false;
+}
+
+static int n_loops, n_compiled, n_looked_through;
+
+/* The loop of group `mine`, whose last member is at `last`. */
+static void run_group(program *p, const int *group, int mine, int last, bool *defined) {
+    hlo_ref members[MOST], outputs[MOST];
+    void *in[MOST], *out[MOST];
+    int n = 0, n_out = 0, n_in;
+    const hlo_ref *inputs;
+    for (int i = 0; i <= last; i++)
+        if (group[i] == mine)
+            members[n++] = p->block->nodes[i];
+    for (int i = 0; i < n; i++)
+        if (read_outside(p, group, mine, members[i]))
+            outputs[n_out++] = members[i];
+    if (!n_out)
+        return;
+    eng_loop *l = eng_loop_create(p->arena, p->g, n, members, n_out, outputs, &n_in, &inputs);
+    CHECK(l);
+    if (!l)
+        return;
+    n_loops++;
+    n_compiled += l->code != NULL;
+    for (int i = 0; i < n_in; i++) {
+        CHECK(defined[inputs[i]]);
+        in[i] = p->fused[inputs[i]];
+    }
+    for (int i = 0; i < n_out; i++) {
+        out[i] = p->fused[outputs[i]];
+        defined[outputs[i]] = true;
+    }
+    eng_loop_run(l, in, out);
+    for (int i = 0; i < n_out; i++)
+        CHECK(same(hlo_type_of(p->g, outputs[i]), p->fused[outputs[i]], p->plain[outputs[i]]));
+}
+
+static void fused_run(program *p) {
+    int n = p->block->n_nodes, n_groups, *group = TT_NEW_N(p->arena, int, n + 1);
+    bool *is_result = TT_NEW_N(p->arena, bool, n + 1), *defined = TT_NEW_N(p->arena, bool, p->g->n_nodes);
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < p->n_results; k++)
+            is_result[i] |= p->block->nodes[i] == p->results[k];
+    eng_fuse(p->arena, p->g, p->block, is_result, group, &n_groups);
+    for (int i = 0; i < p->block->n_params; i++)
+        defined[p->block->params[i]] = true;
+    for (int i = 0; i < n; i++) {
+        const hlo_node *node = hlo_node_at(p->g, p->block->nodes[i]);
+        bool last = true;
+        for (int k = i + 1; k < n; k++)
+            last &= group[k] != group[i];
+        if (group[i] == ENG_LOOKED_THROUGH) {
+            n_looked_through++;
+        } else if (group[i] >= 0 && last) {
+            run_group(p, group, group[i], i, defined);
+        } else if (group[i] < 0) {
+            for (uint32_t k = 0; k < node->n_operands; k++)
+                CHECK(defined[node->operands[k]]);
+            defined[p->block->nodes[i]] = true;
+            memcpy(p->fused[p->block->nodes[i]], p->plain[p->block->nodes[i]], (size_t)hlo_type_bytes(node->type));
+        }
+    }
+    for (int i = 0; i < p->n_results; i++)
+        CHECK(same(hlo_type_of(p->g, p->results[i]), p->fused[p->results[i]], p->plain[p->results[i]]));
+}
+
+TEST(fused_graphs) {
+    for (int round = 0; round < 1500 && !test_failures; round++) {
+        program *p = calloc(1, sizeof *p);
+        eng_isa_limit(round % 6 < 3 ? (eng_isa)(round % 3) : ENG_ISA_AVX512_BF16);
+        build(p, round % 2 ? 3 : 9);
+        p->plain = calloc(p->g->n_nodes, sizeof *p->plain);
+        p->fused = calloc(p->g->n_nodes, sizeof *p->fused);
+        for (uint32_t r = 1; r < p->g->n_nodes; r++)
+            if (hlo_type_of(p->g, r)) {
+                size_t bytes = (size_t)hlo_type_bytes(hlo_type_of(p->g, r)) + 1;
+                p->plain[r] = malloc(bytes);
+                p->fused[r] = malloc(bytes);
+            }
+        for (int i = 0; i < p->block->n_params; i++) {
+            hlo_ref r = p->block->params[i];
+            const hlo_type *t = hlo_type_of(p->g, r);
+            fill(t->dtype, p->plain[r], hlo_type_elements(t));
+            memcpy(p->fused[r], p->plain[r], (size_t)hlo_type_bytes(t));
+        }
+        plain_run(p);
+        fused_run(p);
+        for (uint32_t r = 1; r < p->g->n_nodes; r++) {
+            free(p->plain[r]);
+            free(p->fused[r]);
+        }
+        free(p->plain);
+        free(p->fused);
+        tt_arena_destroy(p->arena);
+        free(p);
+    }
+    CHECK(n_loops > 1000 && n_looked_through > 50);
+    if (eng_isa_limit(ENG_ISA_AVX512_BF16) >= ENG_ISA_AVX512)
+        CHECK(n_compiled > 100);
+}
