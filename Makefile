@@ -1,14 +1,57 @@
-# The menu. `make dev` is the loop: it builds what changed into build/ and lets the Python environment find it.
+# The menu: `make` alone prints it. Two environments: `make demo` and `make test` make their own in .venv, with an installed package;
+# `make dev` is the loop, it builds what changed into build/ and lets the active Python environment find it.
 # One build at a time: the lock makes it safe to run from many terminals.
 SHELL := /bin/bash
-PYTHON ?= python
+PYTHON ?= python3
 BUILD ?= build
 ENVIRONMENT ?= .venv
-TORCH ?= torch==2.13.*
-TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
+TORCH ?= torch==2.13.0+cpu
+TORCH_INDEX ?=
+export PYTHON TORCH TORCH_INDEX
 
-.PHONY: dev configure check check-c test fmt lint clean
+WHEEL := build-wheel
+IN := $(ENVIRONMENT)/bin
+WORKERS ?= 2
+PYTEST := BUILD=$(CURDIR)/$(WHEEL) $(IN)/pytest -n $(WORKERS)
+SANITIZED := --buildtype=plain -Doptimization=1 -Dtorch=none -Db_lundef=false
 
+.PHONY: menu demo test check-all opinfo environment test-environment c-tests dev configure check check-c asan ubsan tsan fuzz fmt lint clean
+
+menu:
+	@echo "make demo        .venv, install, train a small GPT on \"tpu\" and let it write (TORCH=, TORCH_INDEX=, PYTHON=)"
+	@echo "make test        .venv, install, pass the tests"
+	@echo "make check-all   the same with the long sweeps, and against XLA:CPU"
+	@echo "make opinfo      every op against PyTorch's own samples (part of check-all)"
+	@echo
+	@echo "make dev         build what changed into build/, for the active Python environment"
+	@echo "make check       its tests; make check-c: those of the C half only"
+	@echo "make asan | ubsan | tsan   the C half's tests under a sanitizer"
+	@echo "make fuzz        mutated and random programs for some minutes (FUZZ=how many texts)"
+	@echo "make fmt | lint | clean"
+
+# ---- from a fresh clone ----
+environment:
+	@BUILD=$(WHEEL) flock $(ENVIRONMENT).lock tools/environment.sh $(ENVIRONMENT)
+
+demo: environment
+	@$(IN)/python examples/train_gpt.py
+
+EXTRAS := test
+test-environment:
+	@BUILD=$(WHEEL) flock $(ENVIRONMENT).lock tools/environment.sh $(ENVIRONMENT) $(EXTRAS)
+	@PATH="$(CURDIR)/$(IN):$$PATH" flock $(WHEEL).lock ninja -C $(WHEEL) --quiet c_tests
+
+test: test-environment
+	@$(PYTEST)
+
+check-all: EXTRAS := test,xla
+check-all: test-environment
+	@$(PYTEST) -m "slow or not slow"
+
+opinfo: test-environment
+	@$(PYTEST) -m "slow or not slow" tests/ops
+
+# ---- the loop ----
 dev: configure
 	@flock $(BUILD).lock ninja -C $(BUILD) -k 0 --quiet
 	@$(PYTHON) tools/dev_install.py
@@ -23,6 +66,21 @@ check-c: dev
 check: dev
 	$(PYTHON) -m pytest
 
+# ---- sanitizers: no PyTorch, no bridge. A report ends the program that it is about. ----
+asan: SANITIZER := address
+ubsan: SANITIZER := undefined
+tsan: SANITIZER := thread
+asan ubsan tsan:
+	@flock build-$@.lock tools/configure.sh build-$@ $(SANITIZED) -Db_sanitize=$(SANITIZER)
+	@flock build-$@.lock ninja -C build-$@ --quiet
+	@ASAN_OPTIONS=abort_on_error=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1 \
+		flock build-$@.lock meson test -C build-$@ --no-rebuild --print-errorlogs --timeout-multiplier 10
+
+FUZZ ?= 300000
+fuzz: configure
+	@flock $(BUILD).lock ninja -C $(BUILD) --quiet c_tests
+	TT_FUZZ=$(FUZZ) TT_SEED=$$RANDOM $(BUILD)/c_test_hlo_text
+
 fmt:
 	clang-format -i $$(git ls-files 'src/*.c' 'src/*.h' 'src/*.cpp' 'tests/*.c')
 	ruff format torch_tpu tools tests
@@ -31,4 +89,4 @@ lint:
 	ruff check torch_tpu tools tests
 
 clean:
-	rm -rf build build-asan build-ubsan build-tsan build*.lock
+	rm -rf build build-asan build-ubsan build-tsan build-wheel build*.lock $(ENVIRONMENT) $(ENVIRONMENT).lock
