@@ -143,6 +143,7 @@ tt_status tt_strict_run(tt_sig *sig, int device, tt_value *const *inputs, uint64
     tt_status status = scalar_args(sig, device, f64, i64, rng, args, &n);
     if (!status) status = tt_executable_run(p->executable, p->n_args, args, p->donate, outputs);
     for (int i = sig->n_inputs; i < n; i++) tt_buffer_release(args[i]);
+    if (!status) tt_run_note(device, outputs[0]);
     for (int k = 0; !status && k < p->n_outputs; k++) out_values[k] = tt_value_of_buffer(device, sig->output_types[k], outputs[k]);
     tt_run_stats.programs_run += !status;
     if (args != few_args) free(args);

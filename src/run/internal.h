@@ -126,6 +126,8 @@ tt_mode tt_mode_locked(void);
 void tt_compile_note(const char *name, const char *reason, int n_ops, double milliseconds, const char *source);
 void tt_program_sink_call(const char *name, const char *text, size_t length);
 extern int tt_capture_depth;
+/* A program was enqueued; output is one of its results. Plugins whose queues are not in order are waited for by these. */
+void tt_run_note(int device, tt_buffer *output);
 
 /* Copies as ops: target = cast and broadcast of source; used by copy.c and storage resize. */
 TT_MUST_CHECK tt_status tt_op_call_locked(const tt_call *, int *out_n, const tt_result **out_results);

@@ -145,8 +145,52 @@ tt_status tt_capture_end(bool run) {
     return status;
 }
 
-/* ---- waiting: a marker is a tiny program behind everything enqueued before it ---- */
-struct tt_marker { tt_event *event; uint64_t reached; pthread_mutex_t lock; };
+/* ---- waiting ----
+ * The engine runs a device's programs in order: a tiny program is a marker behind everything enqueued before it. Other plugins may run
+ * independent programs in any order; there the ready events of all recent programs are kept and waited for. */
+struct tt_marker { tt_event *event; uint64_t reached; pthread_mutex_t lock; int device; };
+
+enum { MAX_OUTSTANDING = 64 };
+static struct { tt_event *events[MAX_OUTSTANDING]; int n; } outstanding[TT_MAX_DEVICES];
+
+void tt_run_note(int device, tt_buffer *output) {
+    if (tt_run_is_engine) return;
+    int kept = 0, n = outstanding[device].n;
+    tt_event **events = outstanding[device].events;
+    for (int i = 0; i < n; i++) {
+        bool wait_for_room = kept == MAX_OUTSTANDING - 1;
+        if (wait_for_room) tt_status_free(tt_event_wait(events[i]));
+        if (wait_for_room || tt_event_ready(events[i])) tt_event_destroy(events[i]); else events[kept++] = events[i];
+    }
+    tt_status status = tt_buffer_ready_event(output, &events[kept]);
+    outstanding[device].n = kept + !status;
+    tt_status_free(status);
+}
+
+/* Waits for all of a device's outstanding programs. Takes the lock itself. */
+static tt_status drain(int device) {
+    tt_event *events[MAX_OUTSTANDING];
+    tt_lock();
+    int n = outstanding[device].n;
+    memcpy(events, outstanding[device].events, sizeof *events * (size_t)n);
+    outstanding[device].n = 0;
+    tt_unlock();
+    tt_status first = TT_OK;
+    for (int i = 0; i < n; i++) {
+        tt_status status = tt_event_wait(events[i]);
+        if (first) tt_status_free(status); else first = status;
+        tt_event_destroy(events[i]);
+    }
+    return first;
+}
+
+static bool drained(int device) {
+    tt_lock();
+    bool all = true;
+    for (int i = 0; i < outstanding[device].n && all; i++) all = tt_event_ready(outstanding[device].events[i]);
+    tt_unlock();
+    return all;
+}
 
 static const char marker_text[] =
     "module @marker {\n  func.func public @main(%arg0: tensor<i32>) -> tensor<i32> {\n"
@@ -185,6 +229,7 @@ tt_status tt_marker_record(int device, tt_marker **out) {
     TT_TRY(status);
     *out = tt_calloc(1, sizeof **out);
     (*out)->event = event;
+    (*out)->device = device;
     pthread_mutex_init(&(*out)->lock, NULL);
     (void)tt_marker_done(*out);
     return TT_OK;
@@ -192,7 +237,7 @@ tt_status tt_marker_record(int device, tt_marker **out) {
 
 int tt_marker_done(tt_marker *m) {
     pthread_mutex_lock(&m->lock);
-    if (!m->reached && tt_event_ready(m->event)) m->reached = now_ns();
+    if (!m->reached && tt_event_ready(m->event) && drained(m->device)) m->reached = now_ns();
     int done = m->reached != 0;
     pthread_mutex_unlock(&m->lock);
     return done;
@@ -201,6 +246,7 @@ int tt_marker_done(tt_marker *m) {
 tt_status tt_marker_wait(tt_marker *m, uint64_t *out_nanoseconds) {
     pthread_mutex_lock(&m->lock);
     tt_status status = m->reached ? TT_OK : tt_event_wait(m->event);
+    if (!m->reached && !status) status = drain(m->device);
     if (!m->reached) m->reached = now_ns();
     if (out_nanoseconds) *out_nanoseconds = m->reached;
     pthread_mutex_unlock(&m->lock);
@@ -227,6 +273,7 @@ tt_status tt_sync(int device) {
         status = tt_event_wait(event);
         tt_event_destroy(event);
         TT_TRY(status);
+        TT_TRY(drain(d));
     }
     return TT_OK;
 }

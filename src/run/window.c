@@ -220,6 +220,7 @@ static tt_status window_run(tt_window *w, const tt_program *p) {
     if (!status) status = tt_executable_run(p->executable, p->n_args, args, p->donate, outputs);
     for (int i = 0; i < n_packs; i++) tt_buffer_release(packs[i]);
     for (int k = 0; !status && k < p->n_outputs; k++) w->values[p->output_value[k]]->buffer = outputs[k];
+    if (!status && p->n_outputs) tt_run_note(w->device, outputs[0]);
     tt_run_stats.programs_run += !status;
     free(args); free(outputs);
     return status;

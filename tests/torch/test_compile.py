@@ -1,0 +1,101 @@
+"""torch.compile(backend="tpu"): one program a graph, values and gradients as eager gives them."""
+
+import copy
+
+import pytest
+import torch
+from torch import nn
+
+
+@pytest.fixture(autouse=True)
+def fresh_dynamo():
+    torch._dynamo.reset()
+    yield
+    torch._dynamo.reset()
+
+
+def model():
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(8, 16), nn.LayerNorm(16), nn.GELU(), nn.Linear(16, 4))
+
+
+def test_forward_is_one_program():
+    eager = model().to("tpu").eval()
+    compiled = torch.compile(eager, backend="tpu", fullgraph=True)
+    x = torch.randn(5, 8, device="tpu")
+    with torch.no_grad():
+        want = eager(x)
+        compiled(x)
+        before = torch.tpu.runtime_stats()["programs_run"]
+        got = compiled(x)
+        torch.tpu.synchronize()
+        assert torch.tpu.runtime_stats()["programs_run"] == before + 1
+    assert torch.equal(got, want)
+
+
+def test_training_step_equals_cpu():
+    cpu = model()
+    tpu = copy.deepcopy(cpu).to("tpu")
+    compiled = torch.compile(tpu, backend="tpu")
+    optimizers = [torch.optim.AdamW(m.parameters(), lr=1e-2, fused=True) for m in (cpu, tpu)]
+    x = torch.randn(5, 8)
+    for _ in range(4):
+        losses = []
+        for run, value, optimizer in zip((cpu, compiled), (x, x.to("tpu")), optimizers):
+            optimizer.zero_grad()
+            loss = run(value).square().mean()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+        assert losses[1] == pytest.approx(losses[0], rel=1e-5)
+    for a, b in zip(cpu.parameters(), tpu.parameters()):
+        torch.testing.assert_close(b.cpu(), a, rtol=1e-4, atol=1e-6)
+
+
+def test_no_compile_after_the_first_calls():
+    compiled = torch.compile(lambda a, b: torch.tanh(a @ b).sum(-1) * 2, backend="tpu")
+    a, b = torch.randn(4, 4, device="tpu"), torch.randn(4, 4, device="tpu")
+    for _ in range(2):
+        compiled(a, b)
+    before = torch.tpu.compile_count()
+    for _ in range(5):
+        compiled(a, b).cpu()
+    assert torch.tpu.compile_count() == before
+
+
+def test_in_place_on_an_input_and_views():
+    def function(x):
+        x[1:3].add_(1)
+        return x.t() * 2
+
+    x = torch.arange(12.0).view(4, 3)
+    y = x.clone().to("tpu")
+    want = function(x)
+    got = torch.compile(function, backend="tpu", fullgraph=True)(y)
+    assert torch.equal(y.cpu(), x)
+    assert torch.equal(got.cpu(), want)
+    assert got.stride() == want.stride()
+
+
+def test_dropout_differs_between_calls_and_repeats_with_the_seed():
+    compiled = torch.compile(lambda x: torch.nn.functional.dropout(x, 0.5), backend="tpu")
+    x = torch.ones(1000, device="tpu")
+    torch.manual_seed(1)
+    first, second = compiled(x).cpu(), compiled(x).cpu()
+    torch.manual_seed(1)
+    again = compiled(x).cpu()
+    assert not torch.equal(first, second)
+    assert torch.equal(first, again)
+    assert 350 < int((first == 0).sum()) < 650
+
+
+def test_unknown_option_is_refused():
+    from torch_tpu.compile import tpu
+
+    with pytest.raises(TypeError, match="no option colour"):
+        tpu(torch.fx.symbolic_trace(lambda x: x + 1), [torch.ones(1, device="tpu")], colour="red")
+
+
+def test_cpu_graph_still_runs():
+    compiled = torch.compile(lambda x: x * 2 + 1, backend="tpu")
+    assert torch.equal(compiled(torch.ones(3)), torch.full((3,), 3.0))
