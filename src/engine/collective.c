@@ -1,8 +1,9 @@
 /* collective.c - programs on several virtual chips: the rendezvous and the collective kernels.
  *
- * Each participant runs on its device's thread and meets the others at every collective. It publishes its input's address, computes
- * its share of the result from everybody's inputs in the order of the group, copies the other shares, and leaves when all
- * have read: results do not depend on timing. A participant that fails wakes all. */
+ * Each participant runs on its device's thread and meets the others at every collective. It publishes its
+ * input's address, computes its share of the result from everybody's inputs in the order of the group, copies
+ * the other shares, and leaves when all have read: results do not depend on timing. A participant that fails
+ * wakes all. */
 #include "engine/program.h"
 #include "base/arena.h"
 #include <pthread.h>
@@ -11,13 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A meeting of one group at one op. Found by (node, first member); a full one is history to those who come again. */
+/* A meeting of one group at one op. Found by (node, first member); a full one is history to those who come
+ * again. */
 typedef struct meeting {
     struct meeting *next;
     const hlo_node *node;
     int first, n, arrived, phase_arrived, left;
     unsigned phase;
-    const void **inputs;     /* [member] */
+    const void **inputs; /* [member] */
     void **outputs;
 } meeting;
 
@@ -69,13 +71,14 @@ void eng_launch_fail(eng_launch *l, const tt_error *error) {
 }
 
 static tt_status launch_error(const eng_launch *l) {
-    return tt_status_make(tt_status_code(l->failed), __FILE__, __LINE__, "another device of the launch failed: %s", tt_status_message(l->failed));
+    return tt_status_make(tt_status_code(l->failed), __FILE__, __LINE__,
+                          "another device of the launch failed: %s", tt_status_message(l->failed));
 }
 
 /* ---- groups ---- */
 typedef struct group {
-    int n, me;               /* members; my place among them, -1: not a member */
-    int *members;            /* participant index = replica * n_partitions + partition; arena */
+    int n, me;    /* members; my place among them, -1: not a member */
+    int *members; /* participant index = replica * n_partitions + partition; arena */
 } group;
 
 static int64_t channel_of(const hlo_node *n) {
@@ -90,8 +93,12 @@ typedef enum grouping { CROSS_REPLICA, CROSS_PARTITION, CROSS_BOTH, FLATTENED } 
 static grouping grouping_of(const hlo_node *n) {
     bool channel = channel_of(n) > 0;
     switch (n->op) {
-    case HLO_ALL_REDUCE: case HLO_ALL_GATHER: case HLO_REDUCE_SCATTER:
-        if (hlo_attr_int(n, HLO_A_USE_GLOBAL_DEVICE_IDS, 0) || (hlo_attr_find(n, HLO_A_USE_GLOBAL_DEVICE_IDS) && !hlo_attr_find(n, HLO_A_USE_GLOBAL_DEVICE_IDS)->ints))
+    case HLO_ALL_REDUCE:
+    case HLO_ALL_GATHER:
+    case HLO_REDUCE_SCATTER:
+        if (hlo_attr_int(n, HLO_A_USE_GLOBAL_DEVICE_IDS, 0) ||
+            (hlo_attr_find(n, HLO_A_USE_GLOBAL_DEVICE_IDS) &&
+             !hlo_attr_find(n, HLO_A_USE_GLOBAL_DEVICE_IDS)->ints))
             return FLATTENED;
         return channel ? CROSS_BOTH : CROSS_REPLICA;
     default:
@@ -139,7 +146,9 @@ static group group_find(tt_arena *arena, const eng_participant *p, const hlo_nod
     group g = {.me = -1, .members = TT_NEW_N(arena, int, all + 1)};
     int columns = groups && groups->rows > 0 ? groups->n / groups->rows : 0;
     if (!columns) { /* one group of everybody */
-        int ids = kind == CROSS_PARTITION ? p->launch->n_partitions : kind == FLATTENED ? all : p->launch->n_replicas;
+        int ids = kind == CROSS_PARTITION ? p->launch->n_partitions
+                  : kind == FLATTENED     ? all
+                                          : p->launch->n_replicas;
         for (int i = 0; i < ids; i++)
             add_id(&g, p, kind, i);
         return g;
@@ -156,7 +165,8 @@ static group group_find(tt_arena *arena, const eng_participant *p, const hlo_nod
 }
 
 /* ---- the rendezvous ---- */
-static tt_status meet(const eng_participant *p, const hlo_node *node, const group *g, const void *input, void *output, meeting **out) {
+static tt_status meet(const eng_participant *p, const hlo_node *node, const group *g, const void *input,
+                      void *output, meeting **out) {
     eng_launch *l = p->launch;
     pthread_mutex_lock(&l->lock);
     meeting *m = l->meetings;
@@ -200,8 +210,8 @@ static tt_status barrier(const eng_participant *p, meeting *m) {
     return status;
 }
 
-/* Leaves. Without an error (after a barrier) the last one takes the meeting away; with one, nobody goes, and frees what others
- * read, before all have stopped reading. */
+/* Leaves. Without an error (after a barrier) the last one takes the meeting away; with one, nobody goes, and
+ * frees what others read, before all have stopped reading. */
 static tt_status leave(const eng_participant *p, meeting *m, tt_status status) {
     eng_launch *l = p->launch;
     if (status)
@@ -235,7 +245,8 @@ static int region_op(const hlo_graph *g, const hlo_block *b) {
 }
 
 /* out[i] = region(out[i], in[i]) for n elements. */
-static tt_status combine(eng_run *run, const hlo_graph *g, const hlo_node *node, tt_dtype dtype, char *out, const char *in, int64_t n) {
+static tt_status combine(eng_run *run, const hlo_graph *g, const hlo_node *node, tt_dtype dtype, char *out,
+                         const char *in, int64_t n) {
     int op = region_op(g, node->regions[0]);
     if (op == HLO_ADD && dtype == TT_F32) {
         float *y = (float *)out;
@@ -252,7 +263,8 @@ static tt_status combine(eng_run *run, const hlo_graph *g, const hlo_node *node,
         for (int64_t at = 0; at < n; at += CHUNK) {
             int64_t count = n - at < CHUNK ? n - at : CHUNK;
             hlo_type t = hlo_type_make(dtype, 1, &count);
-            eng_tensor ins[2] = {{t, out + at * size}, {t, (char *)(uintptr_t)(in + at * size)}}, result_tensor = {t, result};
+            eng_tensor ins[2] = {{t, out + at * size}, {t, (char *)(uintptr_t)(in + at * size)}},
+                       result_tensor = {t, result};
             vector.type = &t;
             TT_TRY(eng_ref_kernels[op](run, g, &vector, ins, &result_tensor));
             memcpy(out + at * size, result, (size_t)(count * size));
@@ -262,7 +274,8 @@ static tt_status combine(eng_run *run, const hlo_graph *g, const hlo_node *node,
     for (int64_t i = 0; i < n; i++) { /* any region, element by element */
         hlo_type t = hlo_type_make(dtype, 0, NULL);
         tt_arena_mark mark = tt_arena_mark_get(run->arena);
-        eng_tensor params[2] = {{t, out + i * size}, {t, (char *)(uintptr_t)(in + i * size)}}, result = {t, NULL};
+        eng_tensor params[2] = {{t, out + i * size}, {t, (char *)(uintptr_t)(in + i * size)}},
+                   result = {t, NULL};
         TT_TRY(eng_ref_block(run, g, node->regions[0], params, run->env, run->env_context, &result));
         memcpy(out + i * size, result.data, (size_t)size);
         tt_arena_rewind(run->arena, mark);
@@ -278,7 +291,8 @@ static void share_of(int64_t n, int members, int k, int64_t *out_from, int64_t *
 }
 
 /* out[from..to) = reduction over all members' inputs at [offset + from ...) */
-static tt_status reduce_share(eng_run *run, const hlo_graph *g, const hlo_node *node, tt_dtype dtype, const meeting *m, char *out, int64_t n, int64_t offset) {
+static tt_status reduce_share(eng_run *run, const hlo_graph *g, const hlo_node *node, tt_dtype dtype,
+                              const meeting *m, char *out, int64_t n, int64_t offset) {
     int64_t size = tt_dtype_size(dtype);
     memcpy(out, (const char *)m->inputs[0] + offset * size, (size_t)(n * size));
     for (int k = 1; k < m->n; k++)
@@ -287,7 +301,8 @@ static tt_status reduce_share(eng_run *run, const hlo_graph *g, const hlo_node *
 }
 
 /* ---- kernels ---- */
-typedef tt_status (*exchange_fn)(eng_run *run, const hlo_graph *g, const hlo_node *node, const group *grp, meeting *m, const eng_tensor *in, eng_tensor *out);
+typedef tt_status (*exchange_fn)(eng_run *run, const hlo_graph *g, const hlo_node *node, const group *grp,
+                                 meeting *m, const eng_tensor *in, eng_tensor *out);
 
 /* NULL: this run is alone. */
 static const eng_participant *participant_of(const eng_run *run) {
@@ -296,11 +311,13 @@ static const eng_participant *participant_of(const eng_run *run) {
 }
 
 /* Meets, exchanges, parts: one operand and result. */
-static tt_status exchange(eng_run *run, const hlo_graph *g, const hlo_node *node, const eng_tensor *in, eng_tensor *out, exchange_fn fn) {
+static tt_status exchange(eng_run *run, const hlo_graph *g, const hlo_node *node, const eng_tensor *in,
+                          eng_tensor *out, exchange_fn fn) {
     const eng_participant *p = run->collective;
     group grp = group_find(run->arena, p, node);
     if (grp.me < 0)
-        TT_FAIL(INVALID_ARGUMENT, "%s: device %d is in none of the replica groups", hlo_op_text((hlo_op)node->op), p->index);
+        TT_FAIL(INVALID_ARGUMENT, "%s: device %d is in none of the replica groups",
+                hlo_op_text((hlo_op)node->op), p->index);
     meeting *m;
     TT_TRY(meet(p, node, &grp, in->data, out->data, &m));
     tt_status status = fn(run, g, node, &grp, m, in, out);
@@ -315,7 +332,8 @@ static tt_status copy_through(const hlo_node *node, const eng_tensor *in, eng_te
     return TT_OK;
 }
 
-static tt_status all_reduce_exchange(eng_run *run, const hlo_graph *g, const hlo_node *node, const group *grp, meeting *m, const eng_tensor *in, eng_tensor *out) {
+static tt_status all_reduce_exchange(eng_run *run, const hlo_graph *g, const hlo_node *node, const group *grp,
+                                     meeting *m, const eng_tensor *in, eng_tensor *out) {
     int64_t n = hlo_type_elements(&in->type), size = tt_dtype_size(in->type.dtype), from, to;
     share_of(n, grp->n, grp->me, &from, &to);
     TT_TRY(reduce_share(run, g, node, in->type.dtype, m, (char *)out->data + from * size, to - from, from));
@@ -323,12 +341,14 @@ static tt_status all_reduce_exchange(eng_run *run, const hlo_graph *g, const hlo
     for (int k = 0; k < grp->n; k++) {
         share_of(n, grp->n, k, &from, &to);
         if (k != grp->me)
-            memcpy((char *)out->data + from * size, (char *)m->outputs[k] + from * size, (size_t)((to - from) * size));
+            memcpy((char *)out->data + from * size, (char *)m->outputs[k] + from * size,
+                   (size_t)((to - from) * size));
     }
     return TT_OK;
 }
 
-static tt_status k_all_reduce(eng_run *run, const hlo_graph *g, const hlo_node *node, const eng_tensor *in, eng_tensor *out) {
+static tt_status k_all_reduce(eng_run *run, const hlo_graph *g, const hlo_node *node, const eng_tensor *in,
+                              eng_tensor *out) {
     if (!participant_of(run))
         return copy_through(node, in, out);
     for (int k = 0; k < node->n_results; k++)
@@ -349,10 +369,12 @@ static void split_at(const hlo_type *t, int64_t dim, int64_t *out_outer, int64_t
 }
 
 static tt_status bad_dim(const hlo_node *node, int64_t dim) {
-    TT_FAIL(INVALID_ARGUMENT, "%s: dimension %lld does not fit the operand", hlo_op_text((hlo_op)node->op), (long long)dim);
+    TT_FAIL(INVALID_ARGUMENT, "%s: dimension %lld does not fit the operand", hlo_op_text((hlo_op)node->op),
+            (long long)dim);
 }
 
-static tt_status all_gather_exchange(eng_run *run, const hlo_graph *g, const hlo_node *node, const group *grp, meeting *m, const eng_tensor *in, eng_tensor *out) {
+static tt_status all_gather_exchange(eng_run *run, const hlo_graph *g, const hlo_node *node, const group *grp,
+                                     meeting *m, const eng_tensor *in, eng_tensor *out) {
     (void)run, (void)g;
     int64_t dim = hlo_attr_int(node, HLO_A_ALL_GATHER_DIM, 0), outer, inner;
     if (dim < 0 || dim >= in->type.rank || in->type.dims[dim] * grp->n != out->type.dims[dim])
@@ -361,11 +383,13 @@ static tt_status all_gather_exchange(eng_run *run, const hlo_graph *g, const hlo
     int64_t piece = in->type.dims[dim] * inner;
     for (int k = 0; k < grp->n; k++)
         for (int64_t o = 0; o < outer; o++)
-            memcpy((char *)out->data + (o * grp->n + k) * piece, (const char *)m->inputs[k] + o * piece, (size_t)piece);
+            memcpy((char *)out->data + (o * grp->n + k) * piece, (const char *)m->inputs[k] + o * piece,
+                   (size_t)piece);
     return TT_OK;
 }
 
-static tt_status k_all_gather(eng_run *run, const hlo_graph *g, const hlo_node *node, const eng_tensor *in, eng_tensor *out) {
+static tt_status k_all_gather(eng_run *run, const hlo_graph *g, const hlo_node *node, const eng_tensor *in,
+                              eng_tensor *out) {
     if (!participant_of(run))
         return copy_through(node, in, out);
     for (int k = 0; k < node->n_results; k++)
@@ -373,28 +397,38 @@ static tt_status k_all_gather(eng_run *run, const hlo_graph *g, const hlo_node *
     return TT_OK;
 }
 
-static tt_status reduce_scatter_exchange(eng_run *run, const hlo_graph *g, const hlo_node *node, const group *grp, meeting *m, const eng_tensor *in, eng_tensor *out) {
-    int64_t dim = hlo_attr_int(node, HLO_A_SCATTER_DIMENSION, 0), outer, inner, size = tt_dtype_size(in->type.dtype);
+static tt_status reduce_scatter_exchange(eng_run *run, const hlo_graph *g, const hlo_node *node,
+                                         const group *grp, meeting *m, const eng_tensor *in,
+                                         eng_tensor *out) {
+    int64_t dim = hlo_attr_int(node, HLO_A_SCATTER_DIMENSION, 0), outer, inner,
+            size = tt_dtype_size(in->type.dtype);
     if (dim < 0 || dim >= in->type.rank || out->type.dims[dim] * grp->n != in->type.dims[dim])
         return bad_dim(node, dim);
     split_at(&in->type, dim, &outer, &inner);
     int64_t piece = out->type.dims[dim] * inner / size;
     for (int64_t o = 0; o < outer; o++)
-        TT_TRY(reduce_share(run, g, node, in->type.dtype, m, (char *)out->data + o * piece * size, piece, (o * grp->n + grp->me) * piece));
+        TT_TRY(reduce_share(run, g, node, in->type.dtype, m, (char *)out->data + o * piece * size, piece,
+                            (o * grp->n + grp->me) * piece));
     return TT_OK;
 }
 
-static tt_status k_reduce_scatter(eng_run *run, const hlo_graph *g, const hlo_node *node, const eng_tensor *in, eng_tensor *out) {
-    return participant_of(run) ? exchange(run, g, node, in, out, reduce_scatter_exchange) : copy_through(node, in, out);
+static tt_status k_reduce_scatter(eng_run *run, const hlo_graph *g, const hlo_node *node,
+                                  const eng_tensor *in, eng_tensor *out) {
+    return participant_of(run) ? exchange(run, g, node, in, out, reduce_scatter_exchange)
+                               : copy_through(node, in, out);
 }
 
-static tt_status all_to_all_exchange(eng_run *run, const hlo_graph *g, const hlo_node *node, const group *grp, meeting *m, const eng_tensor *in, eng_tensor *out) {
+static tt_status all_to_all_exchange(eng_run *run, const hlo_graph *g, const hlo_node *node, const group *grp,
+                                     meeting *m, const eng_tensor *in, eng_tensor *out) {
     (void)run, (void)g;
-    int64_t split = hlo_attr_int(node, HLO_A_SPLIT_DIMENSION, 0), concat = hlo_attr_int(node, HLO_A_CONCAT_DIMENSION, 0);
-    if (split < 0 || split >= in->type.rank || concat < 0 || concat >= in->type.rank || in->type.dims[split] % grp->n)
+    int64_t split = hlo_attr_int(node, HLO_A_SPLIT_DIMENSION, 0),
+            concat = hlo_attr_int(node, HLO_A_CONCAT_DIMENSION, 0);
+    if (split < 0 || split >= in->type.rank || concat < 0 || concat >= in->type.rank ||
+        in->type.dims[split] % grp->n)
         return bad_dim(node, split);
     /* piece k: member k's input, part `me` along split, put at place k along concat */
-    int64_t dims[HLO_MAX_RANK], from[HLO_MAX_RANK], to[HLO_MAX_RANK], unit_in = tt_dtype_size(in->type.dtype), unit_out = unit_in;
+    int64_t dims[HLO_MAX_RANK], from[HLO_MAX_RANK], to[HLO_MAX_RANK], unit_in = tt_dtype_size(in->type.dtype),
+                                                                      unit_out = unit_in;
     for (int i = in->type.rank - 1; i >= 0; i--) {
         dims[i] = i == split ? in->type.dims[i] / grp->n : in->type.dims[i];
         from[i] = unit_in;
@@ -423,7 +457,8 @@ static tt_status all_to_all_exchange(eng_run *run, const hlo_graph *g, const hlo
     return TT_OK;
 }
 
-static tt_status k_all_to_all(eng_run *run, const hlo_graph *g, const hlo_node *node, const eng_tensor *in, eng_tensor *out) {
+static tt_status k_all_to_all(eng_run *run, const hlo_graph *g, const hlo_node *node, const eng_tensor *in,
+                              eng_tensor *out) {
     if (!participant_of(run))
         return copy_through(node, in, out);
     for (int k = 0; k < node->n_results; k++)
@@ -441,7 +476,8 @@ static group axis_group(tt_arena *arena, const eng_participant *p, const hlo_nod
     return g;
 }
 
-static tt_status k_collective_permute(eng_run *run, const hlo_graph *g, const hlo_node *node, const eng_tensor *in, eng_tensor *out) {
+static tt_status k_collective_permute(eng_run *run, const hlo_graph *g, const hlo_node *node,
+                                      const eng_tensor *in, eng_tensor *out) {
     (void)g;
     const hlo_attr *pairs = hlo_attr_find(node, HLO_A_SOURCE_TARGET_PAIRS);
     const eng_participant *p = participant_of(run);
@@ -464,13 +500,15 @@ static tt_status k_collective_permute(eng_run *run, const hlo_graph *g, const hl
     return m ? leave(p, m, barrier(p, m)) : TT_OK;
 }
 
-static tt_status broadcast_exchange(eng_run *run, const hlo_graph *g, const hlo_node *node, const group *grp, meeting *m, const eng_tensor *in, eng_tensor *out) {
+static tt_status broadcast_exchange(eng_run *run, const hlo_graph *g, const hlo_node *node, const group *grp,
+                                    meeting *m, const eng_tensor *in, eng_tensor *out) {
     (void)run, (void)g, (void)node, (void)grp, (void)in;
     memcpy(out->data, m->inputs[0], (size_t)hlo_type_bytes(&out->type));
     return TT_OK;
 }
 
-static tt_status k_collective_broadcast(eng_run *run, const hlo_graph *g, const hlo_node *node, const eng_tensor *in, eng_tensor *out) {
+static tt_status k_collective_broadcast(eng_run *run, const hlo_graph *g, const hlo_node *node,
+                                        const eng_tensor *in, eng_tensor *out) {
     if (!participant_of(run))
         return copy_through(node, in, out);
     group grp = group_find(run->arena, run->collective, node);
@@ -486,26 +524,37 @@ static tt_status give_id(eng_tensor *out, int id) {
     return TT_OK;
 }
 
-static tt_status k_partition_id(eng_run *run, const hlo_graph *g, const hlo_node *node, const eng_tensor *in, eng_tensor *out) {
+static tt_status k_partition_id(eng_run *run, const hlo_graph *g, const hlo_node *node, const eng_tensor *in,
+                                eng_tensor *out) {
     (void)g, (void)node, (void)in;
     return give_id(out, run->collective ? ((const eng_participant *)run->collective)->partition : 0);
 }
 
-static tt_status k_replica_id(eng_run *run, const hlo_graph *g, const hlo_node *node, const eng_tensor *in, eng_tensor *out) {
+static tt_status k_replica_id(eng_run *run, const hlo_graph *g, const hlo_node *node, const eng_tensor *in,
+                              eng_tensor *out) {
     (void)g, (void)node, (void)in;
     return give_id(out, run->collective ? ((const eng_participant *)run->collective)->replica : 0);
 }
 
 eng_kernel eng_collective_kernel(int op) {
     switch (op) {
-    case HLO_ALL_REDUCE: return k_all_reduce;
-    case HLO_ALL_GATHER: return k_all_gather;
-    case HLO_REDUCE_SCATTER: return k_reduce_scatter;
-    case HLO_ALL_TO_ALL: return k_all_to_all;
-    case HLO_COLLECTIVE_PERMUTE: return k_collective_permute;
-    case HLO_COLLECTIVE_BROADCAST: return k_collective_broadcast;
-    case HLO_PARTITION_ID: return k_partition_id;
-    case HLO_REPLICA_ID: return k_replica_id;
-    default: return NULL;
+    case HLO_ALL_REDUCE:
+        return k_all_reduce;
+    case HLO_ALL_GATHER:
+        return k_all_gather;
+    case HLO_REDUCE_SCATTER:
+        return k_reduce_scatter;
+    case HLO_ALL_TO_ALL:
+        return k_all_to_all;
+    case HLO_COLLECTIVE_PERMUTE:
+        return k_collective_permute;
+    case HLO_COLLECTIVE_BROADCAST:
+        return k_collective_broadcast;
+    case HLO_PARTITION_ID:
+        return k_partition_id;
+    case HLO_REPLICA_ID:
+        return k_replica_id;
+    default:
+        return NULL;
     }
 }

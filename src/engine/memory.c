@@ -1,9 +1,9 @@
 /* memory.c - the allocator behind buffers and program scratch.
  *
- * Freed blocks wait in lists by size class, so that a training step that frees and takes the same sizes makes no system calls and
- * touches warm pages. When the lists hold more than their cap they are emptied: memory goes back to the system.
- * Large blocks come from mmap on huge pages. A request that the limit or the host cannot satisfy is
- * refused before anything is touched, so the host never has to kill the process. */
+ * Freed blocks wait in lists by size class, so that a training step that frees and takes the same sizes makes
+ * no system calls and touches warm pages. When the lists hold more than their cap they are emptied: memory
+ * goes back to the system. Large blocks come from mmap on huge pages. A request that the limit or the host
+ * cannot satisfy is refused before anything is touched, so the host never has to kill the process. */
 #include "engine/memory.h"
 #include "base/arena.h"
 #include "base/env.h"
@@ -16,7 +16,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { ALIGN = 64, SMALL_MAX = 4096, SMALL_CLASSES = SMALL_MAX / ALIGN, STEPS = 8, N_CLASSES = SMALL_CLASSES + 50 * STEPS };
+enum {
+    ALIGN = 64,
+    SMALL_MAX = 4096,
+    SMALL_CLASSES = SMALL_MAX / ALIGN,
+    STEPS = 8,
+    N_CLASSES = SMALL_CLASSES + 50 * STEPS
+};
 static const int64_t MAP_FROM = 1 << 20, HUGE_FROM = 4 << 20, HUGE_PAGE = 2 << 20, ASK_HOST_FROM = 64 << 20;
 
 #ifdef __SANITIZE_ADDRESS__
@@ -120,9 +126,11 @@ static int64_t host_total(void) {
 
 static int64_t host_available(void) {
     int64_t free_bytes = read_number("/proc/meminfo", "MemAvailable:");
-    int64_t group = read_number("/sys/fs/cgroup/memory.max", NULL), used = read_number("/sys/fs/cgroup/memory.current", NULL);
+    int64_t group = read_number("/sys/fs/cgroup/memory.max", NULL),
+            used = read_number("/sys/fs/cgroup/memory.current", NULL);
     if (group > 0 && used >= 0) {
-        int64_t cache = read_number("/sys/fs/cgroup/memory.stat", "inactive_file "); /* given back under pressure */
+        int64_t cache =
+            read_number("/sys/fs/cgroup/memory.stat", "inactive_file "); /* given back under pressure */
         int64_t left = group - used + (cache > 0 ? cache / 1024 : 0);
         if (free_bytes < 0 || left < free_bytes)
             free_bytes = left;
@@ -184,8 +192,9 @@ static const char *size_text(int64_t bytes, char buffer[32]) {
 
 static tt_status over_limit(eng_memory *m, int64_t bytes) {
     char a[32], b[32], c[32];
-    TT_FAIL(RESOURCE_EXHAUSTED, "out of memory on device %d: %s requested (%lld bytes), %s in use of %s", m->device, size_text(bytes, a),
-            (long long)bytes, size_text(m->stats.in_use, b), size_text(m->stats.limit, c));
+    TT_FAIL(RESOURCE_EXHAUSTED, "out of memory on device %d: %s requested (%lld bytes), %s in use of %s",
+            m->device, size_text(bytes, a), (long long)bytes, size_text(m->stats.in_use, b),
+            size_text(m->stats.limit, c));
 }
 
 tt_status eng_memory_check(eng_memory *m, int64_t bytes) {
@@ -204,7 +213,8 @@ static tt_status check_fault(void) {
         atomic_store(&at, n);
     }
     if (n && atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed) + 1 == n)
-        TT_FAIL(RESOURCE_EXHAUSTED, "out of memory: allocation %lld failed on purpose (TORCH_TPU_FAULT)", (long long)n);
+        TT_FAIL(RESOURCE_EXHAUSTED, "out of memory: allocation %lld failed on purpose (TORCH_TPU_FAULT)",
+                (long long)n);
     return TT_OK;
 }
 
@@ -218,7 +228,8 @@ static tt_status alloc_new(eng_memory *m, int64_t bytes, int64_t size, void **ou
         }
         if (size > available) {
             char a[32], b[32];
-            TT_FAIL(RESOURCE_EXHAUSTED, "out of memory on device %d: %s requested (%lld bytes), the host has %s left", m->device,
+            TT_FAIL(RESOURCE_EXHAUSTED,
+                    "out of memory on device %d: %s requested (%lld bytes), the host has %s left", m->device,
                     size_text(bytes, a), (long long)bytes, size_text(available, b));
         }
     }
@@ -228,7 +239,8 @@ static tt_status alloc_new(eng_memory *m, int64_t bytes, int64_t size, void **ou
         *out = system_alloc(size);
     }
     if (!*out)
-        TT_FAIL(RESOURCE_EXHAUSTED, "out of memory on device %d: the host refused %lld bytes", m->device, (long long)bytes);
+        TT_FAIL(RESOURCE_EXHAUSTED, "out of memory on device %d: the host refused %lld bytes", m->device,
+                (long long)bytes);
     return TT_OK;
 }
 

@@ -1,4 +1,5 @@
-/* memory.h - a virtual chip's memory: counted, limited, cached. Below the buffers; knows nothing of PJRT objects. */
+/* memory.h - a virtual chip's memory: counted, limited, cached. Below the buffers; knows nothing of PJRT
+ * objects. */
 #ifndef ENG_MEMORY_H
 #define ENG_MEMORY_H
 #include "base/status.h"

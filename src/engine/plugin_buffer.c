@@ -1,7 +1,7 @@
 /* plugin_buffer.c - buffers: host arrays in and out, copies between chips, handles and their values.
  *
- * The engine's memory is host memory, so a transfer of a ready value is a copy in the call; only values still being computed
- * make a transfer wait for their event. Device layouts are dense and row-major, always. */
+ * The engine's memory is host memory, so a transfer of a ready value is a copy in the call; only values still
+ * being computed make a transfer wait for their event. Device layouts are dense and row-major, always. */
 #include "base/checked.h"
 #include "engine/plugin.h"
 #include <stdlib.h>
@@ -79,7 +79,8 @@ tt_status eng_buffer_deleted_error(const char *what) {
 
 /* ---- strided copies ---- */
 /* Copies a dims-shaped array between two stridings (bytes). */
-static void copy_strided(int rank, const int64_t *dims, int64_t size, char *dst, const int64_t *to, const char *src, const int64_t *from) {
+static void copy_strided(int rank, const int64_t *dims, int64_t size, char *dst, const int64_t *to,
+                         const char *src, const int64_t *from) {
     int64_t index[HLO_MAX_RANK] = {0}, run = size;
     int inner = rank;
     for (int i = 0; i < rank; i++)
@@ -88,7 +89,8 @@ static void copy_strided(int rank, const int64_t *dims, int64_t size, char *dst,
     while (inner > 0 && (dims[inner - 1] == 1 || (to[inner - 1] == run && from[inner - 1] == run)))
         run *= dims[--inner];
     /* the innermost loop over what is left runs without the odometer */
-    int64_t n = inner > 0 ? dims[inner - 1] : 1, d_step = inner > 0 ? to[inner - 1] : 0, s_step = inner > 0 ? from[inner - 1] : 0;
+    int64_t n = inner > 0 ? dims[inner - 1] : 1, d_step = inner > 0 ? to[inner - 1] : 0,
+            s_step = inner > 0 ? from[inner - 1] : 0;
     int outer = inner > 0 ? inner - 1 : 0;
     for (;;) {
         char *d = dst;
@@ -136,20 +138,22 @@ static tt_status layout_strides(const hlo_type *t, const tt_pjrt_layout *layout,
     if (!layout)
         return TT_OK;
     if (layout->type == TT_PJRT_LAYOUT_STRIDES) {
-        TT_CHECK(layout->strides.n_byte_strides == (size_t)t->rank, INVALID_ARGUMENT, "a layout of %zu strides for rank %d",
-                 layout->strides.n_byte_strides, t->rank);
+        TT_CHECK(layout->strides.n_byte_strides == (size_t)t->rank, INVALID_ARGUMENT,
+                 "a layout of %zu strides for rank %d", layout->strides.n_byte_strides, t->rank);
         for (int i = 0; i < t->rank; i++)
             out[i] = layout->strides.byte_strides[i];
         return TT_OK;
     }
-    TT_CHECK(layout->type == TT_PJRT_LAYOUT_TILED && layout->tiled.n_minor_to_major == (size_t)t->rank, INVALID_ARGUMENT,
-             "a layout of %zu dimensions for rank %d", layout->tiled.n_minor_to_major, t->rank);
+    TT_CHECK(layout->type == TT_PJRT_LAYOUT_TILED && layout->tiled.n_minor_to_major == (size_t)t->rank,
+             INVALID_ARGUMENT, "a layout of %zu dimensions for rank %d", layout->tiled.n_minor_to_major,
+             t->rank);
     TT_CHECK(!layout->tiled.n_tiles, UNIMPLEMENTED, "tiled layouts are not supported by the engine");
     int64_t unit = tt_dtype_size(t->dtype);
     unsigned seen = 0;
     for (int i = 0; i < t->rank; i++) {
         int64_t dim = layout->tiled.minor_to_major[i];
-        TT_CHECK(dim >= 0 && dim < t->rank && !(seen >> dim & 1), INVALID_ARGUMENT, "minor_to_major is not a permutation");
+        TT_CHECK(dim >= 0 && dim < t->rank && !(seen >> dim & 1), INVALID_ARGUMENT,
+                 "minor_to_major is not a permutation");
         seen |= 1u << dim;
         out[dim] = unit;
         unit *= t->dims[dim];
@@ -160,26 +164,30 @@ static tt_status layout_strides(const hlo_type *t, const tt_pjrt_layout *layout,
 static tt_status check_device_layout(const hlo_type *t, const tt_pjrt_layout *layout) {
     int64_t strides[HLO_MAX_RANK];
     TT_TRY(layout_strides(t, layout, strides));
-    TT_CHECK(is_dense(t, strides), UNIMPLEMENTED, "the engine keeps buffers row-major: other device layouts are not supported");
+    TT_CHECK(is_dense(t, strides), UNIMPLEMENTED,
+             "the engine keeps buffers row-major: other device layouts are not supported");
     return TT_OK;
 }
 
 /* ---- creation ---- */
 static tt_status make_type(int pjrt_type, const int64_t *dims, size_t rank, hlo_type *out) {
     tt_dtype dtype = tt_dtype_from_pjrt(pjrt_type);
-    TT_CHECK(dtype != TT_DTYPE_NONE && dtype != TT_TOKEN, INVALID_ARGUMENT, "element type %d is not known to the engine", pjrt_type);
+    TT_CHECK(dtype != TT_DTYPE_NONE && dtype != TT_TOKEN, INVALID_ARGUMENT,
+             "element type %d is not known to the engine", pjrt_type);
     TT_CHECK(rank <= HLO_MAX_RANK, INVALID_ARGUMENT, "rank %zu, expected at most %d", rank, HLO_MAX_RANK);
     *out = (hlo_type){.dtype = dtype, .rank = (int)rank};
     int64_t bytes = tt_dtype_size(dtype);
     for (size_t i = 0; i < rank; i++) {
         TT_CHECK(dims[i] >= 0, INVALID_ARGUMENT, "dimension %zu is %lld", i, (long long)dims[i]);
-        TT_CHECK(tt_mul_i64(bytes, dims[i], &bytes), RESOURCE_EXHAUSTED, "the array has more than 2^63 bytes");
+        TT_CHECK(tt_mul_i64(bytes, dims[i], &bytes), RESOURCE_EXHAUSTED,
+                 "the array has more than 2^63 bytes");
         out->dims[i] = dims[i];
     }
     return TT_OK;
 }
 
-static tt_status choose_device(tt_pjrt_client *c, tt_pjrt_device *device, tt_pjrt_memory *memory, eng_device **out) {
+static tt_status choose_device(tt_pjrt_client *c, tt_pjrt_device *device, tt_pjrt_memory *memory,
+                               eng_device **out) {
     *out = memory ? memory->device : device ? eng_device_of(device) : c->n_devices ? &c->devices[0] : NULL;
     TT_CHECK(*out && (*out)->client == c, INVALID_ARGUMENT, "no such device in this client");
     return TT_OK;
@@ -192,7 +200,8 @@ static tt_status from_host(tt_pjrt_buffer_from_host *a) {
     TT_TRY(make_type(a->type, a->dims, a->n_dims, &t));
     if (a->layout)
         TT_TRY(check_device_layout(&t, a->layout));
-    TT_CHECK(!a->n_byte_strides || a->n_byte_strides == a->n_dims, INVALID_ARGUMENT, "%zu strides for rank %zu", a->n_byte_strides, a->n_dims);
+    TT_CHECK(!a->n_byte_strides || a->n_byte_strides == a->n_dims, INVALID_ARGUMENT,
+             "%zu strides for rank %zu", a->n_byte_strides, a->n_dims);
     int64_t bytes = hlo_type_bytes(&t);
     TT_CHECK(a->data || !bytes, INVALID_ARGUMENT, "the host array is NULL");
     bool dense = !a->n_byte_strides || is_dense(&t, a->byte_strides);
@@ -279,7 +288,7 @@ typedef struct transfer {
     eng_event *done;
     hlo_type type;
     int64_t strides[HLO_MAX_RANK];
-    int64_t offset, bytes;     /* raw when bytes >= 0 */
+    int64_t offset, bytes; /* raw when bytes >= 0 */
     char *host;
 } transfer;
 
@@ -292,7 +301,8 @@ static void transfer_copy(const transfer *t) {
     else if (is_dense(&t->type, t->strides))
         eng_copy_bytes(t->host, data, t->value->bytes);
     else
-        copy_strided(t->type.rank, t->type.dims, tt_dtype_size(t->type.dtype), t->host, t->strides, data, from);
+        copy_strided(t->type.rank, t->type.dims, tt_dtype_size(t->type.dtype), t->host, t->strides, data,
+                     from);
 }
 
 static void transfer_when_ready(tt_pjrt_error *error, void *context) {
@@ -339,7 +349,8 @@ static tt_status to_host(tt_pjrt_buffer_to_host *a) {
         a->host_size = (size_t)bytes;
         return TT_OK;
     }
-    TT_CHECK(a->host_size >= (size_t)bytes, INVALID_ARGUMENT, "the host array has %zu bytes, the buffer needs %lld", a->host_size, (long long)bytes);
+    TT_CHECK(a->host_size >= (size_t)bytes, INVALID_ARGUMENT,
+             "the host array has %zu bytes, the buffer needs %lld", a->host_size, (long long)bytes);
     t.value = eng_buffer_value(a->source);
     if (!t.value)
         return eng_buffer_deleted_error("copy to host");
@@ -354,8 +365,9 @@ tt_pjrt_error *eng_Buffer_ToHostBuffer(void *args) {
 
 static tt_status copy_raw(tt_pjrt_buffer_copy_raw *a) {
     int64_t bytes = hlo_type_bytes(&a->buffer->type);
-    TT_CHECK(a->offset >= 0 && a->size >= 0 && a->offset <= bytes && a->size <= bytes - a->offset, INVALID_ARGUMENT,
-             "bytes %lld + %lld of a buffer of %lld", (long long)a->offset, (long long)a->size, (long long)bytes);
+    TT_CHECK(a->offset >= 0 && a->size >= 0 && a->offset <= bytes && a->size <= bytes - a->offset,
+             INVALID_ARGUMENT, "bytes %lld + %lld of a buffer of %lld", (long long)a->offset,
+             (long long)a->size, (long long)bytes);
     transfer t = {.type = a->buffer->type, .offset = a->offset, .bytes = a->size, .host = a->host};
     t.value = eng_buffer_value(a->buffer);
     if (!t.value)

@@ -20,18 +20,31 @@ static bool named(const tt_pjrt_named_value *v, const char *name) {
 }
 
 static tt_status want(const tt_pjrt_named_value *v, int type, const char *what) {
-    TT_CHECK(v->type == type, INVALID_ARGUMENT, "client option %.*s: expected %s", (int)v->name_size, v->name, what);
+    TT_CHECK(v->type == type, INVALID_ARGUMENT, "client option %.*s: expected %s", (int)v->name_size, v->name,
+             what);
     return TT_OK;
 }
 
 static tt_status read_option(const tt_pjrt_named_value *v, client_options *o) {
     /* what other plugins' clients pass and we have no use for */
-    static const char *const ignored[] = {"premapped_buffer_size", "process_id", "num_nodes", "node_id", "max_inflight_computations", "ml_framework_name",
-                                          "ml_framework_version", "session_id", "rank", "platform_name", "allocator", "memory_fraction", "preallocate"};
+    static const char *const ignored[] = {"premapped_buffer_size",
+                                          "process_id",
+                                          "num_nodes",
+                                          "node_id",
+                                          "max_inflight_computations",
+                                          "ml_framework_name",
+                                          "ml_framework_version",
+                                          "session_id",
+                                          "rank",
+                                          "platform_name",
+                                          "allocator",
+                                          "memory_fraction",
+                                          "preallocate"};
     if (named(v, "cpu_device_count") || named(v, "n_devices")) {
         TT_TRY(want(v, TT_PJRT_VALUE_INT64, "an integer"));
-        TT_CHECK(v->int64 >= 0 && v->int64 <= MAX_DEVICES, INVALID_ARGUMENT, "client option %.*s: %lld devices, expected 0 to %d",
-                 (int)v->name_size, v->name, (long long)v->int64, MAX_DEVICES);
+        TT_CHECK(v->int64 >= 0 && v->int64 <= MAX_DEVICES, INVALID_ARGUMENT,
+                 "client option %.*s: %lld devices, expected 0 to %d", (int)v->name_size, v->name,
+                 (long long)v->int64, MAX_DEVICES);
         o->n_devices = v->int64;
         return TT_OK;
     }
@@ -49,14 +62,18 @@ static tt_status read_option(const tt_pjrt_named_value *v, client_options *o) {
         TT_TRY(want(v, TT_PJRT_VALUE_STRING, "'fast' or 'reference'"));
         bool reference = v->value_size == 9 && !memcmp(v->string, "reference", 9);
         TT_CHECK(reference || (v->value_size == 4 && !memcmp(v->string, "fast", 4)), INVALID_ARGUMENT,
-                 "client option kernels: '%.*s', expected 'fast' or 'reference'", (int)v->value_size, v->string);
+                 "client option kernels: '%.*s', expected 'fast' or 'reference'", (int)v->value_size,
+                 v->string);
         o->reference = reference;
         return TT_OK;
     }
     for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
         if (named(v, ignored[i]))
             return TT_OK;
-    TT_FAIL(INVALID_ARGUMENT, "unknown client option '%.*s': the engine knows cpu_device_count, n_devices, memory_bytes, asynchronous, kernels", (int)v->name_size, v->name);
+    TT_FAIL(INVALID_ARGUMENT,
+            "unknown client option '%.*s': the engine knows cpu_device_count, n_devices, memory_bytes, "
+            "asynchronous, kernels",
+            (int)v->name_size, v->name);
 }
 
 /* ---- devices ---- */
@@ -101,7 +118,9 @@ void eng_topology_deinit(tt_pjrt_topology *t) {
 tt_pjrt_error *eng_Client_Create(void *args) {
     ENG_ARGS(client_create, a, client);
     int64_t chips = tt_env_int(TT_ENV_VIRTUAL_CHIPS);
-    client_options o = {.n_devices = chips < 1 ? 1 : chips > MAX_DEVICES ? MAX_DEVICES : chips,
+    client_options o = {.n_devices = chips < 1             ? 1
+                                     : chips > MAX_DEVICES ? MAX_DEVICES
+                                                           : chips,
                         .memory_bytes = tt_env_int(TT_ENV_MEMORY),
                         .asynchronous = true,
                         .reference = !strcmp(tt_env_text(TT_ENV_KERNELS), "reference")};
@@ -128,8 +147,12 @@ tt_pjrt_error *eng_Client_Create(void *args) {
     return NULL;
 }
 
-/* Buffers may outlive their client (an interpreter that exits frees in any order), so what they point to stays, listed here. */
-static struct { pthread_mutex_t lock; tt_pjrt_client *first; } retired = {.lock = PTHREAD_MUTEX_INITIALIZER};
+/* Buffers may outlive their client (an interpreter that exits frees in any order), so what they point to
+ * stays, listed here. */
+static struct {
+    pthread_mutex_t lock;
+    tt_pjrt_client *first;
+} retired = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 tt_pjrt_error *eng_Client_Destroy(void *args) {
     ENG_ARGS(object, a, object);
@@ -195,7 +218,8 @@ tt_pjrt_error *eng_Client_AddressableMemories(void *args) {
 tt_pjrt_error *eng_Client_LookupDevice(void *args) {
     ENG_ARGS(client_lookup, a, device);
     if (a->id < 0 || a->id >= a->client->n_devices)
-        return eng_pjrt_error(TT_ERROR(INVALID_ARGUMENT, "no device with id %d: the client has %d", a->id, a->client->n_devices));
+        return eng_pjrt_error(TT_ERROR(INVALID_ARGUMENT, "no device with id %d: the client has %d", a->id,
+                                       a->client->n_devices));
     a->device = a->client->device_list[a->id];
     return NULL;
 }
@@ -207,9 +231,11 @@ tt_pjrt_error *eng_Client_LookupAddressableDevice(void *args) {
 tt_pjrt_error *eng_Client_DefaultDeviceAssignment(void *args) {
     ENG_ARGS(client_default_assignment, a, assignment);
     int64_t n = (int64_t)a->n_replicas * a->n_partitions;
-    if (a->n_replicas < 1 || a->n_partitions < 1 || n > a->client->n_devices || (int64_t)a->assignment_size < n)
-        return eng_pjrt_error(TT_ERROR(INVALID_ARGUMENT, "no assignment of %d x %d to %d devices (room for %zu)", a->n_replicas, a->n_partitions,
-                                       a->client->n_devices, a->assignment_size));
+    if (a->n_replicas < 1 || a->n_partitions < 1 || n > a->client->n_devices ||
+        (int64_t)a->assignment_size < n)
+        return eng_pjrt_error(TT_ERROR(INVALID_ARGUMENT,
+                                       "no assignment of %d x %d to %d devices (room for %zu)", a->n_replicas,
+                                       a->n_partitions, a->client->n_devices, a->assignment_size));
     for (int i = 0; i < (int)n; i++)
         a->assignment[i] = i;
     return NULL;
@@ -353,7 +379,8 @@ tt_pjrt_error *eng_TopologyDescription_Create(void *args) {
         if (named(&a->options[i], "n_devices") && a->options[i].type == TT_PJRT_VALUE_INT64)
             n = a->options[i].int64;
     if (n < 1 || n > MAX_DEVICES)
-        return eng_pjrt_error(TT_ERROR(INVALID_ARGUMENT, "a topology of %lld devices, expected 1 to %d", (long long)n, MAX_DEVICES));
+        return eng_pjrt_error(TT_ERROR(INVALID_ARGUMENT, "a topology of %lld devices, expected 1 to %d",
+                                       (long long)n, MAX_DEVICES));
     a->topology = tt_calloc(1, sizeof *a->topology);
     eng_topology_init(a->topology, (int)n);
     return NULL;

@@ -32,16 +32,21 @@ static void executable_describe(tt_pjrt_executable *e) {
     const char *const names[] = {"flops", "bytes accessed", "optimal_seconds"};
     const double values[] = {p->flops, p->bytes_accessed, (double)p->estimate_ns * 1e-9};
     for (int i = 0; i < 3; i++)
-        e->costs[i] = (tt_pjrt_named_value){.struct_size = sizeof e->costs[i], .name = names[i], .name_size = strlen(names[i]),
-                                            .type = TT_PJRT_VALUE_FLOAT, .number = (float)values[i], .value_size = 1};
+        e->costs[i] = (tt_pjrt_named_value){.struct_size = sizeof e->costs[i],
+                                            .name = names[i],
+                                            .name_size = strlen(names[i]),
+                                            .type = TT_PJRT_VALUE_FLOAT,
+                                            .number = (float)values[i],
+                                            .value_size = 1};
 }
 
 static tt_hash content_hash(const void *options, size_t options_bytes, const void *text, size_t text_bytes) {
     return tt_hash_bytes(text, text_bytes, tt_hash_bytes(options, options_bytes, (tt_hash){1, 2}));
 }
 
-static tt_status executable_create(const char *text, size_t text_bytes, const char *options, size_t options_bytes, bool reference,
-                                   const eng_options *o, tt_pjrt_executable **out) {
+static tt_status executable_create(const char *text, size_t text_bytes, const char *options,
+                                   size_t options_bytes, bool reference, const eng_options *o,
+                                   tt_pjrt_executable **out) {
     eng_program *program;
     TT_TRY(eng_program_create(text, text_bytes, reference || o->reference, &program));
     tt_pjrt_executable *e = tt_calloc(1, sizeof *e);
@@ -56,7 +61,8 @@ static tt_status executable_create(const char *text, size_t text_bytes, const ch
     e->n_replicas = o->n_replicas;
     e->n_partitions = o->n_partitions;
     tt_hash h = content_hash(options, options_bytes, text, text_bytes);
-    snprintf(e->fingerprint, sizeof e->fingerprint, "%016llx%016llx", (unsigned long long)h.a, (unsigned long long)h.b);
+    snprintf(e->fingerprint, sizeof e->fingerprint, "%016llx%016llx", (unsigned long long)h.a,
+             (unsigned long long)h.b);
     executable_describe(e);
     *out = e;
     return TT_OK;
@@ -77,12 +83,14 @@ void eng_executable_release(tt_pjrt_executable *e) {
 }
 
 /* ---- loaded executables ---- */
-static tt_status loaded_create(tt_pjrt_client *c, tt_pjrt_executable *take, const eng_options *o, tt_pjrt_loaded **out) {
+static tt_status loaded_create(tt_pjrt_client *c, tt_pjrt_executable *take, const eng_options *o,
+                               tt_pjrt_loaded **out) {
     int64_t n = o->n_replicas * o->n_partitions;
     tt_status status = TT_OK;
     if (n > c->n_devices)
-        status = TT_ERROR(INVALID_ARGUMENT, "the program wants %lld replicas x %lld partitions, the client has %d devices", (long long)o->n_replicas,
-                          (long long)o->n_partitions, c->n_devices);
+        status = TT_ERROR(INVALID_ARGUMENT,
+                          "the program wants %lld replicas x %lld partitions, the client has %d devices",
+                          (long long)o->n_replicas, (long long)o->n_partitions, c->n_devices);
     tt_pjrt_loaded *l = tt_calloc(1, sizeof *l);
     l->refs = 1;
     l->client = c;
@@ -93,14 +101,19 @@ static tt_status loaded_create(tt_pjrt_client *c, tt_pjrt_executable *take, cons
     for (int r = 0; r < o->n_replicas && !status; r++)
         for (int p = 0; p < o->n_partitions && !status; p++) {
             int at = r * (int)o->n_partitions + p;
-            int64_t id = o->n_assigned ? o->assigned[p * o->n_replicas + r] : n == 1 && o->device_ordinal >= 0 ? o->device_ordinal : at;
+            int64_t id = o->n_assigned                      ? o->assigned[p * o->n_replicas + r]
+                         : n == 1 && o->device_ordinal >= 0 ? o->device_ordinal
+                                                            : at;
             if (id < 0 || id >= c->n_devices)
-                status = TT_ERROR(INVALID_ARGUMENT, "the device assignment names device %lld, the client has %d", (long long)id, c->n_devices);
+                status =
+                    TT_ERROR(INVALID_ARGUMENT, "the device assignment names device %lld, the client has %d",
+                             (long long)id, c->n_devices);
             else
                 l->devices[at] = c->device_list[id];
             for (int k = 0; k < at && !status; k++)
                 if (l->devices[k] == l->devices[at])
-                    status = TT_ERROR(INVALID_ARGUMENT, "the device assignment names device %lld twice", (long long)id);
+                    status = TT_ERROR(INVALID_ARGUMENT, "the device assignment names device %lld twice",
+                                      (long long)id);
         }
     if (status) {
         eng_loaded_release(l);
@@ -123,20 +136,23 @@ void eng_loaded_release(tt_pjrt_loaded *l) {
 
 /* ---- compile ---- */
 static tt_status check_program(const tt_pjrt_program *p) {
-    TT_CHECK(p->format_size == 4 && !memcmp(p->format, "mlir", 4), INVALID_ARGUMENT, "program format '%.*s': the engine reads 'mlir'",
-             (int)p->format_size, p->format);
+    TT_CHECK(p->format_size == 4 && !memcmp(p->format, "mlir", 4), INVALID_ARGUMENT,
+             "program format '%.*s': the engine reads 'mlir'", (int)p->format_size, p->format);
     TT_CHECK(p->code_size && p->code, INVALID_ARGUMENT, "the program is empty");
-    TT_CHECK(p->code_size < 4 || memcmp(p->code, "ML\xefR", 4), UNIMPLEMENTED, "MLIR bytecode is not supported by the engine yet: send StableHLO text");
+    TT_CHECK(p->code_size < 4 || memcmp(p->code, "ML\xefR", 4), UNIMPLEMENTED,
+             "MLIR bytecode is not supported by the engine yet: send StableHLO text");
     return TT_OK;
 }
 
-static tt_status compile(tt_pjrt_client *c, const tt_pjrt_program *program, const char *options, size_t options_bytes, bool load,
-                         tt_pjrt_executable **out, tt_pjrt_loaded **out_loaded) {
+static tt_status compile(tt_pjrt_client *c, const tt_pjrt_program *program, const char *options,
+                         size_t options_bytes, bool load, tt_pjrt_executable **out,
+                         tt_pjrt_loaded **out_loaded) {
     TT_TRY(check_program(program));
     eng_options o;
     TT_TRY(eng_options_parse(options, options_bytes, &o));
     tt_pjrt_executable *e = NULL;
-    tt_status status = executable_create(program->code, program->code_size, options, options_bytes, c && c->reference, &o, &e);
+    tt_status status = executable_create(program->code, program->code_size, options, options_bytes,
+                                         c && c->reference, &o, &e);
     if (!status && load)
         status = loaded_create(c, e, &o, out_loaded);
     else if (!status)
@@ -148,13 +164,15 @@ static tt_status compile(tt_pjrt_client *c, const tt_pjrt_program *program, cons
 tt_pjrt_error *eng_Client_Compile(void *args) {
     ENG_ARGS(client_compile, a, executable);
     a->executable = NULL;
-    return eng_pjrt_error(compile(a->client, a->program, a->options, a->options_size, true, NULL, &a->executable));
+    return eng_pjrt_error(
+        compile(a->client, a->program, a->options, a->options_size, true, NULL, &a->executable));
 }
 
 tt_pjrt_error *eng_Compile(void *args) {
     ENG_ARGS(compile, a, executable);
     a->executable = NULL;
-    return eng_pjrt_error(compile(a->client, a->program, a->options, a->options_size, false, &a->executable, NULL));
+    return eng_pjrt_error(
+        compile(a->client, a->program, a->options, a->options_size, false, &a->executable, NULL));
 }
 
 /* ---- serialise ---- */
@@ -169,7 +187,9 @@ static const char MAGIC[8] = "TTENGPRG";
 tt_pjrt_error *eng_Executable_Serialize(void *args) {
     ENG_ARGS(executable_serialize, a, free_owner);
     const tt_pjrt_executable *e = a->executable;
-    header h = {.version = 1, .options_bytes = e->options_bytes, .text_bytes = e->text_bytes,
+    header h = {.version = 1,
+                .options_bytes = e->options_bytes,
+                .text_bytes = e->text_bytes,
                 .hash = content_hash(e->options, e->options_bytes, e->text, e->text_bytes)};
     memcpy(h.magic, MAGIC, sizeof MAGIC);
     a->size = sizeof h + e->options_bytes + e->text_bytes;
@@ -183,25 +203,33 @@ tt_pjrt_error *eng_Executable_Serialize(void *args) {
     return NULL;
 }
 
-static tt_status deserialize(tt_pjrt_client *c, const char *data, size_t size, const char *options, size_t options_bytes, tt_pjrt_loaded **out) {
+static tt_status deserialize(tt_pjrt_client *c, const char *data, size_t size, const char *options,
+                             size_t options_bytes, tt_pjrt_loaded **out) {
     header h;
     TT_CHECK(size >= sizeof h, DATA_LOSS, "not an executable of this engine: %zu bytes", size);
     memcpy(&h, data, sizeof h);
-    TT_CHECK(!memcmp(h.magic, MAGIC, sizeof MAGIC) && h.version == 1, DATA_LOSS, "not an executable of this engine, or of another version");
+    TT_CHECK(!memcmp(h.magic, MAGIC, sizeof MAGIC) && h.version == 1, DATA_LOSS,
+             "not an executable of this engine, or of another version");
     size_t rest = size - sizeof h;
-    TT_CHECK(h.options_bytes <= rest && h.text_bytes == rest - h.options_bytes, DATA_LOSS, "the serialised executable is truncated");
+    TT_CHECK(h.options_bytes <= rest && h.text_bytes == rest - h.options_bytes, DATA_LOSS,
+             "the serialised executable is truncated");
     const char *stored = data + sizeof h, *text = stored + h.options_bytes;
-    TT_CHECK(tt_hash_equal(h.hash, content_hash(stored, h.options_bytes, text, h.text_bytes)), DATA_LOSS, "the serialised executable is corrupt (checksum)");
-    tt_pjrt_program program = {.code = (char *)(uintptr_t)text, .code_size = h.text_bytes, .format = "mlir", .format_size = 4};
+    TT_CHECK(tt_hash_equal(h.hash, content_hash(stored, h.options_bytes, text, h.text_bytes)), DATA_LOSS,
+             "the serialised executable is corrupt (checksum)");
+    tt_pjrt_program program = {
+        .code = (char *)(uintptr_t)text, .code_size = h.text_bytes, .format = "mlir", .format_size = 4};
     bool override = options && options_bytes;
-    return compile(c, &program, override ? options : stored, override ? options_bytes : h.options_bytes, true, NULL, out);
+    return compile(c, &program, override ? options : stored, override ? options_bytes : h.options_bytes, true,
+                   NULL, out);
 }
 
 tt_pjrt_error *eng_Executable_DeserializeAndLoad(void *args) {
     ENG_ARGS(deserialize_and_load, a, executable);
-    bool newer = a->struct_size >= offsetof(tt_pjrt_deserialize_and_load, options_size) + sizeof a->options_size;
+    bool newer =
+        a->struct_size >= offsetof(tt_pjrt_deserialize_and_load, options_size) + sizeof a->options_size;
     a->executable = NULL;
-    return eng_pjrt_error(deserialize(a->client, a->data, a->size, newer ? a->options : NULL, newer ? a->options_size : 0, &a->executable));
+    return eng_pjrt_error(deserialize(a->client, a->data, a->size, newer ? a->options : NULL,
+                                      newer ? a->options_size : 0, &a->executable));
 }
 
 /* ---- questions about executables ---- */
@@ -279,7 +307,8 @@ tt_pjrt_error *eng_Executable_OptimizedProgram(void *args) {
     if (p->code && p->code_size >= a->executable->text_bytes)
         memcpy(p->code, a->executable->text, a->executable->text_bytes);
     else if (p->code)
-        return eng_pjrt_error(TT_ERROR(INVALID_ARGUMENT, "room for %zu bytes of program, expected %zu", p->code_size, a->executable->text_bytes));
+        return eng_pjrt_error(TT_ERROR(INVALID_ARGUMENT, "room for %zu bytes of program, expected %zu",
+                                       p->code_size, a->executable->text_bytes));
     p->code_size = a->executable->text_bytes;
     return NULL;
 }

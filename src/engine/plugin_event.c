@@ -166,7 +166,8 @@ tt_pjrt_error *eng_Event_IsReady(void *args) {
 tt_pjrt_error *eng_Event_Error(void *args) {
     ENG_ARGS(object, a, object);
     if (!eng_event_is_ready(a->object))
-        return eng_pjrt_error(TT_ERROR(FAILED_PRECONDITION, "the event is not ready yet: its error is not known"));
+        return eng_pjrt_error(
+            TT_ERROR(FAILED_PRECONDITION, "the event is not ready yet: its error is not known"));
     return eng_pjrt_error(eng_status_copy(eng_event_error(a->object)));
 }
 
@@ -192,6 +193,8 @@ tt_pjrt_error *eng_Event_Set(void *args) {
     eng_event *e = (eng_event *)a->event;
     if (eng_event_is_ready(e))
         return eng_pjrt_error(TT_ERROR(FAILED_PRECONDITION, "the event was set before"));
-    eng_event_set(e, a->code ? tt_status_make((tt_code)a->code, __FILE__, __LINE__, "%.*s", (int)a->message_size, a->message) : TT_OK);
+    eng_event_set(e, a->code ? tt_status_make((tt_code)a->code, __FILE__, __LINE__, "%.*s",
+                                              (int)a->message_size, a->message)
+                             : TT_OK);
     return NULL;
 }

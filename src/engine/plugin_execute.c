@@ -1,8 +1,9 @@
 /* plugin_execute.c - running executables: arguments, donation, inline or queued, one device or many.
  *
- * A run takes references on its argument values (a donated one: the handle's own), gets result values, and happens in the order
- * of the device's queue. Memory of results is taken when the run happens, so a host that runs ahead does not hold it. Whether a
- * donated value can be overwritten is decided then too: earlier runs have let go of it. */
+ * A run takes references on its argument values (a donated one: the handle's own), gets result values, and
+ * happens in the order of the device's queue. Memory of results is taken when the run happens, so a host that
+ * runs ahead does not hold it. Whether a donated value can be overwritten is decided then too: earlier runs
+ * have let go of it. */
 #include "base/env.h"
 #include "engine/plugin.h"
 #include <stdlib.h>
@@ -19,7 +20,7 @@ typedef struct eng_job {
     eng_participant participant; /* launch NULL: alone */
     eng_event *done;             /* queued runs */
     eng_value **args, **outs;
-    bool *donated;               /* [arg]: the value is the run's own */
+    bool *donated; /* [arg]: the value is the run's own */
 } eng_job;
 
 static int64_t now_ns(void) {
@@ -117,8 +118,11 @@ static tt_status run_job(eng_job *j, bool *out_started) {
         eng_frame **frame = &l->frames[j->device->id];
         if (!*frame)
             *frame = eng_frame_create(p);
-        eng_run run = {.arena = j->device->arena, .device = j->participant.index, .n_devices = l->n_devices,
-                       .collective = &j->participant, .reference = p->reference};
+        eng_run run = {.arena = j->device->arena,
+                       .device = j->participant.index,
+                       .n_devices = l->n_devices,
+                       .collective = &j->participant,
+                       .reference = p->reference};
         *out_started = true;
         uint32_t n = atomic_fetch_add_explicit(&l->n_runs, 1, memory_order_relaxed);
         bool measure = n < MEASURED_RUNS || n % MEASURE_EVERY == 0;
@@ -127,7 +131,9 @@ static tt_status run_job(eng_job *j, bool *out_started) {
             status = eng_program_run(p, *frame, &run, m.params, m.results, m.slab);
         if (measure) {
             int64_t ns = now_ns() - start, old = atomic_load_explicit(&l->measured_ns, memory_order_relaxed);
-            atomic_store_explicit(&l->measured_ns, !old || n < 2 ? ns : (3 * old + (ns < 4 * old ? ns : 4 * old)) / 4, memory_order_relaxed);
+            atomic_store_explicit(&l->measured_ns,
+                                  !old || n < 2 ? ns : (3 * old + (ns < 4 * old ? ns : 4 * old)) / 4,
+                                  memory_order_relaxed);
         }
     }
     if (m.params)
@@ -189,7 +195,8 @@ static void enqueue(const eng_job *from, tt_pjrt_buffer **out_buffers, eng_event
     j->done = eng_event_create();
     atomic_fetch_add(&j->loaded->refs, 1);
     for (int i = 0; i < p->n_results; i++) {
-        j->outs[i] = eng_value_create(j->device, hlo_type_bytes(p->result_types[i]), eng_event_retain(j->done));
+        j->outs[i] =
+            eng_value_create(j->device, hlo_type_bytes(p->result_types[i]), eng_event_retain(j->done));
         out_buffers[i] = eng_buffer_create(eng_value_retain(j->outs[i]), p->result_types[i]);
     }
     if (out_done)
@@ -205,7 +212,8 @@ static bool small(const tt_pjrt_loaded *l) {
 
 static bool args_ready(const eng_job *j, int n) {
     for (int i = 0; i < n; i++)
-        if (j->args[i]->ready && (!eng_event_is_ready(j->args[i]->ready) || eng_event_error(j->args[i]->ready)))
+        if (j->args[i]->ready &&
+            (!eng_event_is_ready(j->args[i]->ready) || eng_event_error(j->args[i]->ready)))
             return false;
     return true;
 }
@@ -222,7 +230,8 @@ static void poison(eng_job *j, tt_status take, eng_event **out_done) {
         eng_event_release(failed);
 }
 
-/* The queue has let this thread in. On failure nothing has happened: the arguments are still the caller's to put back. */
+/* The queue has let this thread in. On failure nothing has happened: the arguments are still the caller's to
+ * put back. */
 static tt_status run_inline(eng_job *j, tt_pjrt_buffer **out_buffers, eng_event **out_done) {
     const eng_program *p = j->loaded->executable->program;
     eng_value *few[STACK_VALUES];
@@ -253,11 +262,13 @@ static tt_status run_inline(eng_job *j, tt_pjrt_buffer **out_buffers, eng_event 
 /* ---- arguments ---- */
 static tt_status check_arg(const tt_pjrt_buffer *b, const hlo_type *want, const eng_device *device, int i) {
     TT_CHECK(b, INVALID_ARGUMENT, "argument %d is NULL", i);
-    TT_CHECK(b->device == device, INVALID_ARGUMENT, "argument %d is on device %d, the program runs on device %d", i, b->device->id, device->id);
+    TT_CHECK(b->device == device, INVALID_ARGUMENT,
+             "argument %d is on device %d, the program runs on device %d", i, b->device->id, device->id);
     if (hlo_type_equal(&b->type, want))
         return TT_OK;
     tt_arena *arena = tt_arena_create();
-    tt_status status = TT_ERROR(INVALID_ARGUMENT, "argument %d is %s, the program takes %s", i, hlo_type_print(arena, &b->type), hlo_type_print(arena, want));
+    tt_status status = TT_ERROR(INVALID_ARGUMENT, "argument %d is %s, the program takes %s", i,
+                                hlo_type_print(arena, &b->type), hlo_type_print(arena, want));
     tt_arena_destroy(arena);
     return status;
 }
@@ -293,7 +304,8 @@ static tt_status take_args(eng_job *j, tt_pjrt_buffer *const *buffers, const tt_
 }
 
 /* ---- launching ---- */
-static tt_status launch_one(eng_job *j, tt_pjrt_buffer *const *buffers, const tt_pjrt_execute_options *o, tt_pjrt_buffer **outs, eng_event **done) {
+static tt_status launch_one(eng_job *j, tt_pjrt_buffer *const *buffers, const tt_pjrt_execute_options *o,
+                            tt_pjrt_buffer **outs, eng_event **done) {
     const eng_program *p = j->loaded->executable->program;
     eng_value *few[STACK_VALUES];
     bool few_donated[STACK_VALUES];
@@ -302,9 +314,11 @@ static tt_status launch_one(eng_job *j, tt_pjrt_buffer *const *buffers, const tt
     j->donated = many ? (bool *)(j->args + p->n_params) : few_donated;
     tt_status status = take_args(j, buffers, o);
     if (!status) {
-        if (!j->participant.launch && small(j->loaded) && args_ready(j, p->n_params) && eng_queue_enter(&j->device->queue))
+        if (!j->participant.launch && small(j->loaded) && args_ready(j, p->n_params) &&
+            eng_queue_enter(&j->device->queue))
             status = run_inline(j, outs, done);
-        else if (!(status = eng_memory_check(j->device->memory, p->output_bytes + p->slab_bytes - p->alias_bytes)))
+        else if (!(status =
+                       eng_memory_check(j->device->memory, p->output_bytes + p->slab_bytes - p->alias_bytes)))
             enqueue(j, outs, done);
         if (status)
             put_back(j, buffers, p->n_params);
@@ -316,16 +330,21 @@ static tt_status launch_one(eng_job *j, tt_pjrt_buffer *const *buffers, const tt
 
 static tt_status check_execute(const tt_pjrt_execute *a) {
     const tt_pjrt_loaded *l = a->executable;
-    TT_CHECK(!atomic_load_explicit(&((tt_pjrt_loaded *)l)->deleted, memory_order_relaxed), INVALID_ARGUMENT, "the executable has been deleted");
-    TT_CHECK((int)a->n_args == l->executable->program->n_params, INVALID_ARGUMENT, "%zu arguments given, the program takes %d", a->n_args,
-             l->executable->program->n_params);
+    TT_CHECK(!atomic_load_explicit(&((tt_pjrt_loaded *)l)->deleted, memory_order_relaxed), INVALID_ARGUMENT,
+             "the executable has been deleted");
+    TT_CHECK((int)a->n_args == l->executable->program->n_params, INVALID_ARGUMENT,
+             "%zu arguments given, the program takes %d", a->n_args, l->executable->program->n_params);
     if (a->execute_device) {
-        TT_CHECK(a->n_devices == 1 && l->n_devices == 1, INVALID_ARGUMENT, "execute_device wants a program for one device, not for %d", l->n_devices);
-        TT_CHECK(eng_device_of(a->execute_device)->client == l->client, INVALID_ARGUMENT, "execute_device belongs to another client");
+        TT_CHECK(a->n_devices == 1 && l->n_devices == 1, INVALID_ARGUMENT,
+                 "execute_device wants a program for one device, not for %d", l->n_devices);
+        TT_CHECK(eng_device_of(a->execute_device)->client == l->client, INVALID_ARGUMENT,
+                 "execute_device belongs to another client");
     } else {
-        TT_CHECK((int)a->n_devices == l->n_devices, INVALID_ARGUMENT, "argument lists for %zu devices, the program runs on %d", a->n_devices, l->n_devices);
+        TT_CHECK((int)a->n_devices == l->n_devices, INVALID_ARGUMENT,
+                 "argument lists for %zu devices, the program runs on %d", a->n_devices, l->n_devices);
     }
-    TT_CHECK(!a->options || (!a->options->n_send_ops && !a->options->n_recv_ops), UNIMPLEMENTED, "send and recv callbacks are not supported by the engine");
+    TT_CHECK(!a->options || (!a->options->n_send_ops && !a->options->n_recv_ops), UNIMPLEMENTED,
+             "send and recv callbacks are not supported by the engine");
     return TT_OK;
 }
 
@@ -354,10 +373,13 @@ static tt_status execute(tt_pjrt_execute *a) {
         pthread_mutex_lock(&l->client->launch_lock);
     tt_status status = TT_OK;
     for (size_t d = 0; d < a->n_devices && !status; d++) {
-        eng_job j = {.loaded = l, .device = eng_device_of(a->execute_device ? a->execute_device : l->devices[d])};
-        j.participant = (eng_participant){launch, (int)d, (int)d / (int)e->n_partitions, (int)d % (int)e->n_partitions};
+        eng_job j = {.loaded = l,
+                     .device = eng_device_of(a->execute_device ? a->execute_device : l->devices[d])};
+        j.participant =
+            (eng_participant){launch, (int)d, (int)d / (int)e->n_partitions, (int)d % (int)e->n_partitions};
         eng_event *done = NULL;
-        status = launch_one(&j, a->arguments[d], a->options, a->outputs[d], a->complete_events || !l->client->asynchronous ? &done : NULL);
+        status = launch_one(&j, a->arguments[d], a->options, a->outputs[d],
+                            a->complete_events || !l->client->asynchronous ? &done : NULL);
         if (!status && !l->client->asynchronous && !launch)
             tt_status_free(eng_event_wait(done));
         if (!status && a->complete_events)

@@ -10,7 +10,7 @@ typedef struct wire {
 } wire;
 
 typedef struct field {
-    int number, type;     /* 0 varint, 1 64 bits, 2 bytes, 5 32 bits */
+    int number, type; /* 0 varint, 1 64 bits, 2 bytes, 5 32 bits */
     uint64_t value;
     wire bytes;
 } field;
@@ -38,13 +38,18 @@ static int read_field(wire *w, field *f) {
     f->number = (int)(tag >> 3);
     f->type = (int)(tag & 7);
     switch (f->type) {
-    case 0: return read_varint(w, &f->value) ? 1 : -1;
-    case 1: case 5: n = f->type == 1 ? 8 : 4; break;
+    case 0:
+        return read_varint(w, &f->value) ? 1 : -1;
+    case 1:
+    case 5:
+        n = f->type == 1 ? 8 : 4;
+        break;
     case 2:
         if (!read_varint(w, &n))
             return -1;
         break;
-    default: return -1;
+    default:
+        return -1;
     }
     if (n > (uint64_t)(w->end - w->at))
         return -1;
@@ -57,7 +62,8 @@ static tt_status malformed(void) {
     TT_FAIL(INVALID_ARGUMENT, "the compile options are not a CompileOptionsProto");
 }
 
-/* DeviceAssignmentProto: replica_count 1, computation_count 2, repeated computation_devices 3 { packed replica_device_ids 1 } */
+/* DeviceAssignmentProto: replica_count 1, computation_count 2, repeated computation_devices 3 { packed
+ * replica_device_ids 1 } */
 static tt_status read_assignment(wire w, eng_options *o) {
     field f;
     int more, capacity = 0;
@@ -134,7 +140,8 @@ static tt_status read_override(wire w, eng_options *o) {
     }
     if (n > 4 && !memcmp(key.at, "xla_", 4))
         return TT_OK; /* XLA's own tuning */
-    TT_FAIL(INVALID_ARGUMENT, "no such compile option: '%.*s' (the engine knows 'kernels')", (int)n, n ? (const char *)key.at : "");
+    TT_FAIL(INVALID_ARGUMENT, "no such compile option: '%.*s' (the engine knows 'kernels')", (int)n,
+            n ? (const char *)key.at : "");
 }
 
 tt_status eng_options_parse(const void *data, size_t bytes, eng_options *o) {
@@ -151,11 +158,14 @@ tt_status eng_options_parse(const void *data, size_t bytes, eng_options *o) {
     }
     if (!status && more < 0)
         status = malformed();
-    if (!status && (o->n_replicas < 1 || o->n_partitions < 1 || o->n_replicas > 1024 || o->n_partitions > 1024))
-        status = TT_ERROR(INVALID_ARGUMENT, "%lld replicas and %lld partitions: expected 1 to 1024 of each", (long long)o->n_replicas, (long long)o->n_partitions);
-    if (!status && o->n_assigned && o->n_assigned != o->n_replicas * o->n_partitions)
-        status = TT_ERROR(INVALID_ARGUMENT, "the device assignment has %d ids, expected %lld replicas x %lld partitions", o->n_assigned,
+    if (!status &&
+        (o->n_replicas < 1 || o->n_partitions < 1 || o->n_replicas > 1024 || o->n_partitions > 1024))
+        status = TT_ERROR(INVALID_ARGUMENT, "%lld replicas and %lld partitions: expected 1 to 1024 of each",
                           (long long)o->n_replicas, (long long)o->n_partitions);
+    if (!status && o->n_assigned && o->n_assigned != o->n_replicas * o->n_partitions)
+        status = TT_ERROR(INVALID_ARGUMENT,
+                          "the device assignment has %d ids, expected %lld replicas x %lld partitions",
+                          o->n_assigned, (long long)o->n_replicas, (long long)o->n_partitions);
     if (status)
         eng_options_deinit(o);
     return status;

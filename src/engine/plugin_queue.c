@@ -1,7 +1,8 @@
 /* plugin_queue.c - a device's in-order queue and its thread.
  *
- * A caller that finds the queue idle may run a small program itself (enter ... leave): no hand-over, no wake-up. While it does, others
- * can only queue; the thread starts on their tasks when the caller leaves. One atomic word decides. */
+ * A caller that finds the queue idle may run a small program itself (enter ... leave): no hand-over, no
+ * wake-up. While it does, others can only queue; the thread starts on their tasks when the caller leaves. One
+ * atomic word decides. */
 #include "engine/plugin.h"
 #include <signal.h>
 #include <stdio.h>
@@ -59,7 +60,8 @@ static bool start(eng_queue *q, int device) {
 void eng_queue_push(eng_queue *q, eng_task *t, int device) {
     t->next = NULL;
     pthread_mutex_lock(&q->lock);
-    if (!q->started && !start(q, device)) { /* no thread to be had: run it here, in order, since nothing can be queued */
+    if (!q->started &&
+        !start(q, device)) { /* no thread to be had: run it here, in order, since nothing can be queued */
         pthread_mutex_unlock(&q->lock);
         while (!eng_queue_enter(q))
             sched_yield();
@@ -82,7 +84,8 @@ void eng_queue_push(eng_queue *q, eng_task *t, int device) {
 
 bool eng_queue_enter(eng_queue *q) {
     unsigned idle = 0;
-    return atomic_compare_exchange_strong_explicit(&q->state, &idle, INLINE, memory_order_acquire, memory_order_relaxed);
+    return atomic_compare_exchange_strong_explicit(&q->state, &idle, INLINE, memory_order_acquire,
+                                                   memory_order_relaxed);
 }
 
 void eng_queue_leave(eng_queue *q) {

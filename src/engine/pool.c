@@ -1,9 +1,10 @@
 /* pool.c - the engine's thread pool: parallel regions of independent tasks, taken dynamically.
  *
- * Kernels call eng_parallel; nothing else knows of threads. A region is a job on its caller's stack, listed under a spin lock
- * that is held for a few instructions. Idle workers spin some microseconds, then sleep on a futex; so does a caller that
- * waits for its last tasks. Several device threads may open regions at once: workers serve the jobs in order.
- * Workers are kept off the caller's CPU, because a woken worker queued behind a spinning caller is the worst case. */
+ * Kernels call eng_parallel; nothing else knows of threads. A region is a job on its caller's stack, listed
+ * under a spin lock that is held for a few instructions. Idle workers spin some microseconds, then sleep on a
+ * futex; so does a caller that waits for its last tasks. Several device threads may open regions at once:
+ * workers serve the jobs in order. Workers are kept off the caller's CPU, because a woken worker queued
+ * behind a spinning caller is the worst case. */
 #include "base/env.h"
 #include "engine/engine.h"
 #include <linux/futex.h>
@@ -24,10 +25,10 @@ typedef struct job {
     eng_task_fn fn;
     void *context;
     int64_t n_tasks;
-    struct job *next;                       /* list, under lock */
-    int workers;                            /* inside the job, under lock */
-    _Alignas(LINE) _Atomic int64_t taken;   /* next task */
-    _Alignas(LINE) _Atomic uint32_t left;   /* 0: workers may be inside, 1: all have gone */
+    struct job *next;                     /* list, under lock */
+    int workers;                          /* inside the job, under lock */
+    _Alignas(LINE) _Atomic int64_t taken; /* next task */
+    _Alignas(LINE) _Atomic uint32_t left; /* 0: workers may be inside, 1: all have gone */
 } job;
 
 static struct {
@@ -119,7 +120,8 @@ static job *enter_job(void) {
 
 static void leave_job(job *j) {
     lock_list();
-    /* The last one out of a job whose owner has unlisted it (workers < 0 then counts those inside) tells the owner. */
+    /* The last one out of a job whose owner has unlisted it (workers < 0 then counts those inside) tells the
+     * owner. */
     bool tell = --j->workers == INT32_MIN;
     if (tell)
         atomic_store_explicit(&j->left, 1, memory_order_release);
@@ -173,7 +175,10 @@ int eng_pool_size(void) {
             CPU_ZERO(&pool.allowed);
         int64_t wanted = tt_env_int(TT_ENV_THREADS);
         int cores = CPU_COUNT(&pool.allowed);
-        n = wanted > 0 ? (int)(wanted < MAX_THREADS ? wanted : MAX_THREADS) : cores < 1 ? 1 : cores < MAX_THREADS ? cores : MAX_THREADS;
+        n = wanted > 0            ? (int)(wanted < MAX_THREADS ? wanted : MAX_THREADS)
+            : cores < 1           ? 1
+            : cores < MAX_THREADS ? cores
+                                  : MAX_THREADS;
         pthread_atfork(NULL, NULL, after_fork);
         atomic_store_explicit(&pool.size, n, memory_order_release);
     }
@@ -205,7 +210,8 @@ static void start(int size) {
 /* Keeps the workers off this thread's CPU. */
 static void avoid_my_cpu(int started) {
     int cpu = sched_getcpu();
-    if (started > AFFINITY_MAX_THREADS || cpu < 0 || cpu == atomic_load_explicit(&pool.avoided_cpu, memory_order_relaxed))
+    if (started > AFFINITY_MAX_THREADS || cpu < 0 ||
+        cpu == atomic_load_explicit(&pool.avoided_cpu, memory_order_relaxed))
         return;
     int64_t t = now_ns(), before = atomic_load_explicit(&pool.avoided_at, memory_order_relaxed);
     if (t - before < AFFINITY_PERIOD_NS || !atomic_compare_exchange_strong(&pool.avoided_at, &before, t))

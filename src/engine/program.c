@@ -109,7 +109,8 @@ static tt_status plan_program(eng_program *program, tt_arena *temporary) {
     TT_CHECK(g->n_funcs > 0 && g->funcs[0]->body, INVALID_ARGUMENT, "the module has no function");
     describe(program, g->funcs[0]);
     size_t n = g->n_nodes;
-    eng_planner p = {.arena = program->arena, .temporary = temporary, .g = g, .reference = program->reference};
+    eng_planner p = {
+        .arena = program->arena, .temporary = temporary, .g = g, .reference = program->reference};
     p.values = TT_NEW_N(temporary, eng_value_place, n);
     p.constant_offsets = TT_NEW_N(temporary, int64_t, n);
     for (size_t i = 0; i < n; i++) {
@@ -121,11 +122,15 @@ static tt_status plan_program(eng_program *program, tt_arena *temporary) {
     p.escapes = TT_NEW_N(temporary, bool, n);
     if (!program->reference)
         eng_canonicalise(g, g->funcs[0]->body);
-    TT_TRY(eng_plan_block(&p, g->funcs[0]->body, 0, NULL, program->donated, g->funcs[0]->alias, false, &program->plan));
+    TT_TRY(eng_plan_block(&p, g->funcs[0]->body, 0, NULL, program->donated, g->funcs[0]->alias, false,
+                          &program->plan));
     describe_plan(program, &p);
-    TT_LOG(5, "plan=%s steps=%d params=%d results=%d slab_bytes=%lld constant_bytes=%lld alias_bytes=%lld estimate_us=%.1f", g->name ? g->name : "",
-           program->plan->n_steps, program->n_params, program->n_results, (long long)program->slab_bytes, (long long)p.constant_bytes,
-           (long long)program->alias_bytes, (double)program->estimate_ns * 1e-3);
+    TT_LOG(5,
+           "plan=%s steps=%d params=%d results=%d slab_bytes=%lld constant_bytes=%lld alias_bytes=%lld "
+           "estimate_us=%.1f",
+           g->name ? g->name : "", program->plan->n_steps, program->n_params, program->n_results,
+           (long long)program->slab_bytes, (long long)p.constant_bytes, (long long)program->alias_bytes,
+           (double)program->estimate_ns * 1e-3);
     return fill_constants(program, &p);
 }
 

@@ -1,8 +1,8 @@
 /* program_fold.c - light canonicalisation of a block before it is fused and planned.
  *
- * Tiny values that depend on constants only are computed once, by the reference kernels, and become constants themselves: fused
- * loops then see immediates. Transposes of transposes become one, and a product reads a transposed operand where it lies. No
- * rewrite changes a bit of any result. */
+ * Tiny values that depend on constants only are computed once, by the reference kernels, and become constants
+ * themselves: fused loops then see immediates. Transposes of transposes become one, and a product reads a
+ * transposed operand where it lies. No rewrite changes a bit of any result. */
 #include "engine/program_plan.h"
 #include <string.h>
 
@@ -12,7 +12,12 @@ static bool foldable(const hlo_graph *g, const hlo_node *n) {
     if (n->n_results != 1 || n->n_regions || !n->n_operands || hlo_type_bytes(n->type) > FOLD_MAX_BYTES)
         return false;
     switch (n->op) {
-    case HLO_RESHAPE: case HLO_BROADCAST_IN_DIM: case HLO_SLICE: case HLO_CONCATENATE: case HLO_TRANSPOSE: break;
+    case HLO_RESHAPE:
+    case HLO_BROADCAST_IN_DIM:
+    case HLO_SLICE:
+    case HLO_CONCATENATE:
+    case HLO_TRANSPOSE:
+        break;
     default:
         if (!(hlo_op_flags((hlo_op)n->op) & HLO_F_ELEM))
             return false;
@@ -46,7 +51,11 @@ static void fold(hlo_graph *g, hlo_node *n, tt_arena *scratch) {
     tt_status status = eng_ref_kernels[n->op](&run, g, n, in, &out);
     if (!status) {
         hlo_attr *attr = TT_NEW(g->arena, hlo_attr);
-        *attr = (hlo_attr){.name = HLO_A_VALUE, .kind = HLO_K_DENSE, .type = n->type, .data = out.data, .splat = hlo_type_elements(n->type) == 1};
+        *attr = (hlo_attr){.name = HLO_A_VALUE,
+                           .kind = HLO_K_DENSE,
+                           .type = n->type,
+                           .data = out.data,
+                           .splat = hlo_type_elements(n->type) == 1};
         n->op = HLO_CONSTANT;
         n->n_operands = 0;
         n->n_attrs = 1;
@@ -83,8 +92,10 @@ static void join_transposes(hlo_graph *g, hlo_node *n) {
     set_operand(g, n, 0, x->operands[0]);
 }
 
-/* Dims of one side of a product, seen through the transpose of its operand; false when the result's dims would change order. */
-static bool through(const hlo_node *transpose, hlo_ints batch, hlo_ints contract, int64_t *out_batch, int64_t *out_contract) {
+/* Dims of one side of a product, seen through the transpose of its operand; false when the result's dims
+ * would change order. */
+static bool through(const hlo_node *transpose, hlo_ints batch, hlo_ints contract, int64_t *out_batch,
+                    int64_t *out_contract) {
     hlo_ints p = hlo_attr_ints(transpose, HLO_A_PERMUTATION);
     bool bound[HLO_MAX_RANK] = {0};
     for (int i = 0; i < batch.n; i++) {
@@ -115,7 +126,8 @@ static bool order_is_fixed(const hlo_graph *g, const hlo_node *n, const hlo_dims
         shared *= a->dims[d->a.v[i]];
     for (int i = 0; i < d->c.n; i++)
         k *= a->dims[d->c.v[i]];
-    return shared > 0 && k > 0 && hlo_type_elements(a) / (shared * k) > FEW && hlo_type_elements(b) / (shared * k) > FEW;
+    return shared > 0 && k > 0 && hlo_type_elements(a) / (shared * k) > FEW &&
+           hlo_type_elements(b) / (shared * k) > FEW;
 }
 
 static void look_through_transposes(hlo_graph *g, hlo_node *n) {

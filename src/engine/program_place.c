@@ -1,7 +1,9 @@
-/* program_place.c - where values lie: who shares memory with whom, which result ends in which parameter, the slab.
+/* program_place.c - where values lie: who shares memory with whom, which result ends in which parameter, the
+ * slab.
  *
- * Works on the drafts of program_plan.c, in time linear in steps. An output takes over the memory of an input that dies at the same step where
- * the step can work in place; through chains of such steps an update of a donated parameter happens in the parameter's own memory. */
+ * Works on the drafts of program_plan.c, in time linear in steps. An output takes over the memory of an input
+ * that dies at the same step where the step can work in place; through chains of such steps an update of a
+ * donated parameter happens in the parameter's own memory. */
 #include "engine/program_place.h"
 #include <string.h>
 
@@ -16,8 +18,16 @@ int eng_root_new(eng_builder *b, int kind, int64_t bytes, int def) {
         b->roots = list;
         b->cap_roots = capacity;
     }
-    b->roots[b->n_roots] = (eng_root){.kind = kind, .param = -1, .base = -1, .bytes = bytes, .def = def, .latest = def, .last = def,
-                                      .merged = -1, .result = -1, .writable = kind == ROOT_TEMP};
+    b->roots[b->n_roots] = (eng_root){.kind = kind,
+                                      .param = -1,
+                                      .base = -1,
+                                      .bytes = bytes,
+                                      .def = def,
+                                      .latest = def,
+                                      .last = def,
+                                      .merged = -1,
+                                      .result = -1,
+                                      .writable = kind == ROOT_TEMP};
     return b->n_roots++;
 }
 
@@ -62,7 +72,8 @@ static bool may_take(eng_builder *b, const eng_draft *d, int step, int input, in
     if (a < 0 || from.offset)
         return false;
     const eng_root *ra = &b->roots[a], *rb = &b->roots[to.root];
-    return ra->writable && ra->last == step && ra->latest < step && ra->bytes == rb->bytes && rb->merged < 0 && used_once(b, d, input);
+    return ra->writable && ra->last == step && ra->latest < step && ra->bytes == rb->bytes &&
+           rb->merged < 0 && used_once(b, d, input);
 }
 
 static bool merge(eng_builder *b, const eng_draft *d, int step, int input, int output) {
@@ -92,7 +103,8 @@ static void merge_step(eng_builder *b, int s) {
         break;
     case STEP_KERNEL:
         /* the fast scatter copies operand 0 to the result (onto itself: nothing) before it updates it */
-        if (d->step.node->op == HLO_SCATTER && d->step.n_out == 1 && !b->p->reference && d->step.kernel != d->step.fallback)
+        if (d->step.node->op == HLO_SCATTER && d->step.n_out == 1 && !b->p->reference &&
+            d->step.kernel != d->step.fallback)
             merge(b, d, s, 0, 0);
         break;
     case STEP_WHILE:
@@ -121,7 +133,8 @@ static int dead_param(eng_builder *b, int i, int def) {
             const eng_root *r = &b->roots[k]; /* parameters are the first roots */
             if (pass == 0 && k != alias_first)
                 continue;
-            if (r->writable && r->result < 0 && r->last < def && r->bytes == b->result_bytes[i] && r->bytes && param_may_hold(b, k, i))
+            if (r->writable && r->result < 0 && r->last < def && r->bytes == b->result_bytes[i] && r->bytes &&
+                param_may_hold(b, k, i))
                 return k;
         }
     return -1;
@@ -181,9 +194,12 @@ static void place_results(eng_builder *b) {
 }
 
 /* ---- the slab ---- */
-typedef struct span { int64_t offset, bytes; } span;
+typedef struct span {
+    int64_t offset, bytes;
+} span;
 typedef struct slab {
-    span *free; int n, capacity;
+    span *free;
+    int n, capacity;
     int64_t top;
     tt_arena *arena;
 } slab;
@@ -240,10 +256,12 @@ static void slab_give(slab *s, int64_t offset, int64_t bytes) {
 }
 
 static void place_slab(eng_builder *b) {
-    /* roots were made in the order of the steps that define them; those that die at a step are linked by it */
+    /* roots were made in the order of the steps that define them; those that die at a step are linked by it
+     */
     slab s = {.capacity = 64, .arena = b->p->temporary};
     s.free = TT_NEW_N(b->p->temporary, span, s.capacity);
-    int *dies = TT_NEW_N(b->p->temporary, int, b->n_drafts), *next = TT_NEW_N(b->p->temporary, int, b->n_roots);
+    int *dies = TT_NEW_N(b->p->temporary, int, b->n_drafts),
+        *next = TT_NEW_N(b->p->temporary, int, b->n_roots);
     for (int i = 0; i < b->n_drafts; i++)
         dies[i] = -1;
     int r = 0;
@@ -301,7 +319,8 @@ static void finish_step(eng_builder *b, eng_draft *d) {
     if (d->other_roots) {
         s->other = TT_NEW_N(b->p->arena, eng_place, s->n_out);
         for (int k = 0; k < s->n_out; k++)
-            s->other[k] = d->other_roots[k] < 0 ? (eng_place){-1, 0} : place_of(b, (eng_value_place){d->other_roots[k], 0});
+            s->other[k] = d->other_roots[k] < 0 ? (eng_place){-1, 0}
+                                                : place_of(b, (eng_value_place){d->other_roots[k], 0});
     }
     if (s->kind == STEP_WHILE && 2 * s->n_out > b->plan->max_pointers)
         b->plan->max_pointers = 2 * s->n_out;

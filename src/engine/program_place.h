@@ -11,33 +11,37 @@ enum { LAST_RESULT = INT_MAX };
 /* A piece of memory; values are (parts of) roots. */
 typedef struct eng_root {
     int kind, param;
-    int base; int64_t offset;  /* -1: not placed yet */
+    int base;
+    int64_t offset; /* -1: not placed yet */
     int64_t bytes;
-    int def, latest, last;     /* steps: first written, last written, last read */
-    int merged;                /* the root whose memory it shares, -1 */
-    int result;                /* that ends in it, -1 */
-    bool writable;             /* a param's memory may be overwritten once it is dead */
+    int def, latest, last; /* steps: first written, last written, last read */
+    int merged;            /* the root whose memory it shares, -1 */
+    int result;            /* that ends in it, -1 */
+    bool writable;         /* a param's memory may be overwritten once it is dead */
 } eng_root;
 
 /* A step before its values have places. */
 typedef struct eng_draft {
     eng_step step;
-    eng_value_place *values;   /* n_in, then n_out */
+    eng_value_place *values; /* n_in, then n_out */
     eng_value_place *captures;
-    bool *over;                /* loops: [out * n_in + in]: out may overwrite in; NULL: never */
-    int *slab_roots;           /* [block] */
-    int *other_roots;          /* WHILE: [carried], -1: in place */
+    bool *over;       /* loops: [out * n_in + in]: out may overwrite in; NULL: never */
+    int *slab_roots;  /* [block] */
+    int *other_roots; /* WHILE: [carried], -1: in place */
 } eng_draft;
 
 typedef struct eng_builder {
     eng_planner *p;
     eng_plan *plan;
     const hlo_block *block;
-    const int *alias;          /* [own param]: the result it is meant for, -1; NULL: none */
+    const int *alias;           /* [own param]: the result it is meant for, -1; NULL: none */
     bool results_in_own_params; /* result i may end in parameter i only (while bodies) */
-    int n_drafts, cap_drafts; eng_draft *drafts;
-    int n_roots, cap_roots; eng_root *roots;
-    eng_value_place *results; int64_t *result_bytes;
+    int n_drafts, cap_drafts;
+    eng_draft *drafts;
+    int n_roots, cap_roots;
+    eng_root *roots;
+    eng_value_place *results;
+    int64_t *result_bytes;
 } eng_builder;
 
 int eng_root_new(eng_builder *, int kind, int64_t bytes, int def);

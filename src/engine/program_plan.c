@@ -1,8 +1,8 @@
 /* program_plan.c - from a block to steps: which kernel computes which node, and which nodes need none.
  *
- * Walks a block once. Reshapes and contiguous slices become other names for their operand's bytes, constants go to the program's pool,
- * groups of elementwise nodes become loops, while and if plan their regions as plans of their own. Where values lie is
- * decided afterwards, in program_place.c. */
+ * Walks a block once. Reshapes and contiguous slices become other names for their operand's bytes, constants
+ * go to the program's pool, groups of elementwise nodes become loops, while and if plan their regions as
+ * plans of their own. Where values lie is decided afterwards, in program_place.c. */
 #include "engine/loop.h"
 #include "engine/program_place.h"
 #include <string.h>
@@ -85,12 +85,12 @@ static void drop_dead(eng_planner *p, hlo_block *b) {
     int *position = p->positions;
     for (int i = 0; i < b->n_nodes; i++)
         position[b->nodes[i]] = i;
-#define USE(ref)                                                                            \
-    do {                                                                                    \
-        hlo_ref d_ = node_of(p->g, ref);                                                    \
-        int at_ = position[d_];                                                             \
-        if (hlo_node_at(p->g, d_)->op != HLO_PARAM && at_ < b->n_nodes && b->nodes[at_] == d_) \
-            live[at_] = true;                                                               \
+#define USE(ref)                                                                                             \
+    do {                                                                                                     \
+        hlo_ref d_ = node_of(p->g, ref);                                                                     \
+        int at_ = position[d_];                                                                              \
+        if (hlo_node_at(p->g, d_)->op != HLO_PARAM && at_ < b->n_nodes && b->nodes[at_] == d_)               \
+            live[at_] = true;                                                                                \
     } while (0)
     for (int i = 0; i < b->n_results; i++)
         USE(b->results[i]);
@@ -206,13 +206,21 @@ bool eng_place_is_alias(const hlo_graph *g, const hlo_node *n, int64_t *out_offs
     if (!from || !hlo_type_elements(n->type))
         return false;
     switch (n->op) {
-    case HLO_RESHAPE: case HLO_DYNAMIC_RESHAPE: return true;
-    case HLO_CONVERT: return n->type->dtype == from->dtype;
-    case HLO_BITCAST_CONVERT: return hlo_type_bytes(n->type) == hlo_type_bytes(from) && same_bits(n, from);
-    case HLO_BROADCAST_IN_DIM: return broadcast_keeps_order(n, from);
-    case HLO_TRANSPOSE: return transpose_keeps_order(n, from);
-    case HLO_SLICE: return slice_is_contiguous(n, from, out_offset);
-    default: return false;
+    case HLO_RESHAPE:
+    case HLO_DYNAMIC_RESHAPE:
+        return true;
+    case HLO_CONVERT:
+        return n->type->dtype == from->dtype;
+    case HLO_BITCAST_CONVERT:
+        return hlo_type_bytes(n->type) == hlo_type_bytes(from) && same_bits(n, from);
+    case HLO_BROADCAST_IN_DIM:
+        return broadcast_keeps_order(n, from);
+    case HLO_TRANSPOSE:
+        return transpose_keeps_order(n, from);
+    case HLO_SLICE:
+        return slice_is_contiguous(n, from, out_offset);
+    default:
+        return false;
     }
 }
 
@@ -244,7 +252,8 @@ static double flops_of(const hlo_graph *g, const hlo_node *n) {
 static void count_cost(eng_builder *b, const hlo_node *n, double work, int64_t bytes) {
     b->plan->flops += work;
     b->plan->bytes += (double)bytes;
-    double rate = n && (n->op == HLO_DOT_GENERAL || n->op == HLO_CONVOLUTION) ? 0.02 : 0.2; /* ns an operation */
+    double rate =
+        n && (n->op == HLO_DOT_GENERAL || n->op == HLO_CONVOLUTION) ? 0.02 : 0.2; /* ns an operation */
     double memory = (double)bytes / 12, compute = work * rate;
     b->plan->ns += 50 + (memory > compute ? memory : compute);
 }
@@ -269,7 +278,8 @@ static tt_status set_input(eng_builder *b, eng_draft *d, int k, hlo_ref r) {
     d->values[k] = eng_value_find(b->p, r);
     d->step.types[k] = hlo_type_of(b->p->g, r);
     if (d->values[k].root == ROOT_NONE)
-        TT_FAIL(INTERNAL, "a value is used before it is computed (%s)", hlo_op_text((hlo_op)hlo_node_at(b->p->g, r)->op));
+        TT_FAIL(INTERNAL, "a value is used before it is computed (%s)",
+                hlo_op_text((hlo_op)hlo_node_at(b->p->g, r)->op));
     return TT_OK;
 }
 
@@ -339,9 +349,9 @@ static tt_status set_captures(eng_builder *b, eng_draft *d, const hlo_node *n) {
 static tt_status add_kernel(eng_builder *b, hlo_ref ref) {
     hlo_graph *g = b->p->g;
     const hlo_node *n = hlo_node_at(g, ref);
-    eng_step_kind kind = n->op == HLO_COMPOSITE              ? STEP_COMPOSITE
+    eng_step_kind kind = n->op == HLO_COMPOSITE                                  ? STEP_COMPOSITE
                          : n->op == HLO_DYNAMIC_UPDATE_SLICE && !b->p->reference ? STEP_UPDATE
-                                                             : STEP_KERNEL;
+                                                                                 : STEP_KERNEL;
     for (uint32_t k = 0; k < n->n_operands; k++)
         TT_TRY(ensure(b, n->operands[k]));
     eng_draft *d = draft_new(b, kind, n, (int)n->n_operands, n->n_results);
@@ -362,7 +372,7 @@ static tt_status add_kernel(eng_builder *b, hlo_ref ref) {
 static void find_in_place(eng_builder *b, eng_draft *d, int n_in, int n_out) {
     if ((int64_t)n_out * n_in > 4096)
         return; /* planning stays linear */
-    d->over = TT_NEW_N(b->p->temporary, bool, n_in * n_out);
+    d->over = TT_NEW_N(b->p->temporary, bool, n_in *n_out);
     for (int o = 0; o < n_out; o++)
         for (int i = 0; i < n_in; i++)
             d->over[o * n_in + i] = eng_loop_in_place(d->step.loop, o, i);
@@ -432,7 +442,8 @@ static tt_status plan_regions(eng_builder *b, eng_draft *d, const hlo_node *n) {
         bool *in_place = TT_NEW_N(p->temporary, bool, n->regions[r]->n_params);
         for (int k = 0; k < n->regions[r]->n_params; k++)
             in_place[k] = body;
-        TT_TRY(eng_plan_block(p, n->regions[r], count, d->step.captures, in_place, NULL, body, &d->step.blocks[r]));
+        TT_TRY(eng_plan_block(p, n->regions[r], count, d->step.captures, in_place, NULL, body,
+                              &d->step.blocks[r]));
         for (int k = 0; k < count; k++)
             p->values[d->step.captures[k]] = saved[k];
         const eng_plan *sub = d->step.blocks[r];
@@ -451,12 +462,14 @@ static tt_status check_signature(const hlo_graph *g, const hlo_node *n) {
         int want_params = n->op == HLO_WHILE ? (int)n->n_operands : 0;
         int want_results = n->op == HLO_WHILE && r == 0 ? 1 : n->n_results;
         if (block->n_params != want_params || block->n_results != want_results)
-            TT_FAIL(INVALID_ARGUMENT, "%s: region %d has %d parameters and %d results, expected %d and %d", hlo_op_text((hlo_op)n->op), r,
-                    block->n_params, block->n_results, want_params, want_results);
+            TT_FAIL(INVALID_ARGUMENT, "%s: region %d has %d parameters and %d results, expected %d and %d",
+                    hlo_op_text((hlo_op)n->op), r, block->n_params, block->n_results, want_params,
+                    want_results);
         for (int k = 0; k < want_results && !(n->op == HLO_WHILE && r == 0); k++) {
             const hlo_type *want = n->op == HLO_WHILE ? hlo_type_of(g, n->operands[k]) : NULL;
             if (want && !hlo_type_equal(want, hlo_type_of(g, block->results[k])))
-                TT_FAIL(INVALID_ARGUMENT, "stablehlo.while: result %d of the body has another type than its operand", k);
+                TT_FAIL(INVALID_ARGUMENT,
+                        "stablehlo.while: result %d of the body has another type than its operand", k);
         }
     }
     return TT_OK;
@@ -481,7 +494,10 @@ static tt_status add_control(eng_builder *b, hlo_ref ref) {
         d->other_roots = TT_NEW_N(p->temporary, int, n->n_results);
         for (int k = 0; k < n->n_results; k++) {
             bool in_place = body->results[k].base == BASE_PARAMS + k && !body->results[k].offset;
-            d->other_roots[k] = in_place ? -1 : eng_root_new(b, ROOT_TEMP, hlo_type_bytes(hlo_type_of(p->g, n->operands[k])), b->n_drafts - 1);
+            d->other_roots[k] =
+                in_place ? -1
+                         : eng_root_new(b, ROOT_TEMP, hlo_type_bytes(hlo_type_of(p->g, n->operands[k])),
+                                        b->n_drafts - 1);
         }
     }
     return TT_OK;
@@ -489,13 +505,13 @@ static tt_status add_control(eng_builder *b, hlo_ref ref) {
 
 /* ---- the walk ---- */
 static void mark_escapes(eng_planner *p, const hlo_block *b, const int *group, int *position) {
-#define ESCAPE(ref, from)                                                                             \
-    do {                                                                                              \
-        hlo_ref d_ = node_of(p->g, ref);                                                              \
-        int at_ = position[d_];                                                                       \
-        bool here_ = hlo_node_at(p->g, d_)->op != HLO_PARAM && at_ < b->n_nodes && b->nodes[at_] == d_; \
-        if (here_ && (group[at_] < 0 || group[at_] != (from)))                                        \
-            p->escapes[ref] = true;                                                                   \
+#define ESCAPE(ref, from)                                                                                    \
+    do {                                                                                                     \
+        hlo_ref d_ = node_of(p->g, ref);                                                                     \
+        int at_ = position[d_];                                                                              \
+        bool here_ = hlo_node_at(p->g, d_)->op != HLO_PARAM && at_ < b->n_nodes && b->nodes[at_] == d_;      \
+        if (here_ && (group[at_] < 0 || group[at_] != (from)))                                               \
+            p->escapes[ref] = true;                                                                          \
     } while (0)
     for (int i = 0; i < b->n_nodes; i++)
         position[b->nodes[i]] = i;
@@ -545,7 +561,8 @@ static tt_status add_node(eng_builder *b, hlo_ref ref) {
     if (n->op == HLO_WHILE || n->op == HLO_IF || n->op == HLO_CASE)
         return add_control(b, ref);
     if (n->op == HLO_TUPLE || n->op == HLO_GET_TUPLE_ELEMENT)
-        TT_FAIL(UNIMPLEMENTED, "%s is not supported by the engine: return the values themselves", hlo_op_text((hlo_op)n->op));
+        TT_FAIL(UNIMPLEMENTED, "%s is not supported by the engine: return the values themselves",
+                hlo_op_text((hlo_op)n->op));
     if (!p->reference && loop_find_node(p->g, n)) {
         bool done;
         TT_TRY(add_loop(b, 1, &ref, &done));
@@ -605,9 +622,13 @@ static tt_status add_nodes(eng_builder *b, hlo_block *block) {
     return TT_OK;
 }
 
-tt_status eng_plan_block(eng_planner *p, hlo_block *block, int n_captures, const hlo_ref *captures, const bool *in_place, const int *alias,
-                         bool results_in_own_params, eng_plan **out) {
-    eng_builder builder = {.p = p, .block = block, .alias = alias, .results_in_own_params = results_in_own_params}, *b = &builder;
+tt_status eng_plan_block(eng_planner *p, hlo_block *block, int n_captures, const hlo_ref *captures,
+                         const bool *in_place, const int *alias, bool results_in_own_params, eng_plan **out) {
+    eng_builder builder = {.p = p,
+                           .block = block,
+                           .alias = alias,
+                           .results_in_own_params = results_in_own_params},
+                *b = &builder;
     *out = b->plan = TT_NEW(p->arena, eng_plan);
     b->plan->n_own_params = block->n_params;
     b->plan->n_params = block->n_params + n_captures;

@@ -1,7 +1,8 @@
 /* program_plan.h - inside program*.c: what a plan is made of.
  *
- * A plan runs one block (the entry function, or a region). Every value has a place: a base and an offset. Bases are the constants,
- * the slab, the block's parameters (a region's captured outer values follow its own) and its results; a run fills in their addresses. */
+ * A plan runs one block (the entry function, or a region). Every value has a place: a base and an offset.
+ * Bases are the constants, the slab, the block's parameters (a region's captured outer values follow its own)
+ * and its results; a run fills in their addresses. */
 #ifndef ENG_PROGRAM_PLAN_H
 #define ENG_PROGRAM_PLAN_H
 #include "base/arena.h"
@@ -9,38 +10,54 @@
 
 enum { BASE_CONSTANTS = 0, BASE_SLAB = 1, BASE_PARAMS = 2 };
 
-typedef struct eng_place { int32_t base; int64_t offset; } eng_place;
+typedef struct eng_place {
+    int32_t base;
+    int64_t offset;
+} eng_place;
 
-typedef enum eng_step_kind { STEP_KERNEL, STEP_LOOP, STEP_COMPOSITE, STEP_COPY, STEP_UPDATE, STEP_WHILE, STEP_BRANCH } eng_step_kind;
+typedef enum eng_step_kind {
+    STEP_KERNEL,
+    STEP_LOOP,
+    STEP_COMPOSITE,
+    STEP_COPY,
+    STEP_UPDATE,
+    STEP_WHILE,
+    STEP_BRANCH
+} eng_step_kind;
 
 typedef struct eng_step {
     eng_step_kind kind;
     int n_in, n_out;
-    const hlo_node *node;       /* what it computes; of a loop its last member; NULL: a copy */
+    const hlo_node *node; /* what it computes; of a loop its last member; NULL: a copy */
     eng_kernel kernel, fallback;
     const eng_loop *loop;
-    eng_place *places;          /* n_in, then n_out */
-    const hlo_type **types;     /* likewise; NULL for loops and copies */
-    int64_t bytes;              /* STEP_COPY */
-    int first_tensor;           /* in the frame */
-    int n_blocks, first_child;  /* regions: their plans, and their frames in the frame */
+    eng_place *places;         /* n_in, then n_out */
+    const hlo_type **types;    /* likewise; NULL for loops and copies */
+    int64_t bytes;             /* STEP_COPY */
+    int first_tensor;          /* in the frame */
+    int n_blocks, first_child; /* regions: their plans, and their frames in the frame */
     eng_plan **blocks;
-    eng_place *slabs;           /* of the regions, inside this plan's slab */
-    /* captured outer values: the places after n_in of a region's plan (WHILE, BRANCH), or what eng_run.env finds (KERNEL) */
-    int n_captures; const hlo_ref *captures; eng_place *capture_places; const hlo_type **capture_types; int first_capture;
-    eng_place *other;           /* WHILE: second buffer of each carried value; base -1: its body works in place */
-    bool *carried_in_place;     /* WHILE: init already is where the result goes */
+    eng_place *slabs; /* of the regions, inside this plan's slab */
+    /* captured outer values: the places after n_in of a region's plan (WHILE, BRANCH), or what eng_run.env
+     * finds (KERNEL) */
+    int n_captures;
+    const hlo_ref *captures;
+    eng_place *capture_places;
+    const hlo_type **capture_types;
+    int first_capture;
+    eng_place *other;       /* WHILE: second buffer of each carried value; base -1: its body works in place */
+    bool *carried_in_place; /* WHILE: init already is where the result goes */
 } eng_step;
 
 struct eng_plan {
     int n_params, n_results, n_steps, n_tensors, n_children, n_bases; /* params: own, then captured */
     int n_own_params;
     eng_step *steps;
-    eng_place *results;         /* where each result is after the steps */
-    bool *written;              /* [param]: written in place */
+    eng_place *results; /* where each result is after the steps */
+    bool *written;      /* [param]: written in place */
     int64_t slab_bytes;
     double flops, bytes, ns;
-    int max_pointers;           /* most inputs and outputs of a loop */
+    int max_pointers; /* most inputs and outputs of a loop */
 };
 
 struct eng_frame {
@@ -48,29 +65,37 @@ struct eng_frame {
     void **bases;
     eng_tensor *tensors;
     eng_frame **children;
-    void **pointers;            /* scratch of a step: of loops, and of while the current and the other buffers */
+    void **pointers; /* scratch of a step: of loops, and of while the current and the other buffers */
 };
 
 /* Compile time (program.c -> program_plan.c). */
-typedef struct eng_value_place { int32_t root; int64_t offset; } eng_value_place;
+typedef struct eng_value_place {
+    int32_t root;
+    int64_t offset;
+} eng_value_place;
 typedef struct eng_planner {
     tt_arena *arena, *temporary;
     hlo_graph *g;
     bool reference, collective;
-    eng_value_place *values;    /* [node]: in the plan being made; root -1: none yet */
-    uint32_t *stamps; uint32_t stamp; /* [node]: scratch of walks */
-    int *positions;             /* [node]: in the block at hand */
-    bool *escapes;              /* [node]: the value is used outside its group */
-    int64_t *constant_offsets;  /* [node]: in the constants, -1 not there */
-    int n_constants, cap_constants; hlo_ref *constants;
+    eng_value_place *values; /* [node]: in the plan being made; root -1: none yet */
+    uint32_t *stamps;
+    uint32_t stamp;            /* [node]: scratch of walks */
+    int *positions;            /* [node]: in the block at hand */
+    bool *escapes;             /* [node]: the value is used outside its group */
+    int64_t *constant_offsets; /* [node]: in the constants, -1 not there */
+    int n_constants, cap_constants;
+    hlo_ref *constants;
     int64_t constant_bytes;
 } eng_planner;
-/* in_place: per own parameter, whether its memory may be written (NULL: none); alias: the result it is meant for (-1: none; NULL: none).
- * results_in_own_params: result i may end in parameter i's memory and in no other parameter's. */
-TT_MUST_CHECK tt_status eng_plan_block(eng_planner *, hlo_block *, int n_captures, const hlo_ref *captures, const bool *in_place, const int *alias,
-                                       bool results_in_own_params, eng_plan **out);
+/* in_place: per own parameter, whether its memory may be written (NULL: none); alias: the result it is meant
+ * for (-1: none; NULL: none). results_in_own_params: result i may end in parameter i's memory and in no other
+ * parameter's. */
+TT_MUST_CHECK tt_status eng_plan_block(eng_planner *, hlo_block *, int n_captures, const hlo_ref *captures,
+                                       const bool *in_place, const int *alias, bool results_in_own_params,
+                                       eng_plan **out);
 /* Outer values used inside a node's regions, each once (temporary arena). */
 void eng_captures_find(eng_planner *, const hlo_node *, int *out_n, hlo_ref **out_refs);
 void eng_canonicalise(hlo_graph *, hlo_block *); /* program_fold.c */
-bool eng_place_is_alias(const hlo_graph *, const hlo_node *, int64_t *out_offset); /* the node's result is its operand's bytes */
+bool eng_place_is_alias(const hlo_graph *, const hlo_node *,
+                        int64_t *out_offset); /* the node's result is its operand's bytes */
 #endif

@@ -1,7 +1,7 @@
 /* program_run.c - running a plan: addresses into the steps, steps into kernels.
  *
- * The hot path of every small program: no allocation, one pass over the steps. A kernel that declines (eng_not_mine) is
- * replaced by the reference kernel on the spot. */
+ * The hot path of every small program: no allocation, one pass over the steps. A kernel that declines
+ * (eng_not_mine) is replaced by the reference kernel on the spot. */
 #include "base/log.h"
 #include "engine/program_plan.h"
 #include <string.h>
@@ -9,7 +9,11 @@
 
 enum { COPY_CHUNK = 256 << 10, COPY_PARALLEL_FROM = 1 << 20 };
 
-typedef struct copy_job { char *dst; const char *src; int64_t bytes; } copy_job;
+typedef struct copy_job {
+    char *dst;
+    const char *src;
+    int64_t bytes;
+} copy_job;
 
 static void copy_task(void *context, int64_t task, int worker) {
     (void)worker;
@@ -36,7 +40,8 @@ static inline void *address(const eng_frame *f, eng_place p) {
 static tt_status run_plan(eng_run *run, const hlo_graph *g, eng_frame *f);
 
 /* ---- dynamic_update_slice ---- */
-static void update_region(int rank, const hlo_type *whole, const hlo_type *part, const int64_t *start, char *dst, const char *src) {
+static void update_region(int rank, const hlo_type *whole, const hlo_type *part, const int64_t *start,
+                          char *dst, const char *src) {
     int64_t size = tt_dtype_size(part->dtype), index[HLO_MAX_RANK] = {0}, strides[HLO_MAX_RANK];
     int64_t run_bytes = size, unit = size;
     int inner = rank; /* dims from here on are one contiguous run */
@@ -70,7 +75,8 @@ static void run_update(const eng_tensor *in, const eng_tensor *out) {
         return;
     for (int i = 0; i < whole->rank; i++) {
         const eng_tensor *index = &in[2 + i];
-        int64_t at = tt_element_get_int(index->type.dtype, index->data), most = whole->dims[i] - part->dims[i];
+        int64_t at = tt_element_get_int(index->type.dtype, index->data),
+                most = whole->dims[i] - part->dims[i];
         if (index->type.dtype == TT_U64 && at < 0)
             at = most;
         start[i] = at < 0 ? 0 : at > most ? most : at;
@@ -79,7 +85,10 @@ static void run_update(const eng_tensor *in, const eng_tensor *out) {
 }
 
 /* ---- kernels ---- */
-typedef struct captures { const eng_step *step; const eng_frame *frame; } captures;
+typedef struct captures {
+    const eng_step *step;
+    const eng_frame *frame;
+} captures;
 
 static const eng_tensor *find_capture(void *context, hlo_ref ref) {
     const captures *c = context;
@@ -89,13 +98,15 @@ static const eng_tensor *find_capture(void *context, hlo_ref ref) {
     return NULL;
 }
 
-static tt_status call_kernel(eng_run *run, const hlo_graph *g, const eng_step *s, const eng_tensor *in, eng_tensor *out) {
+static tt_status call_kernel(eng_run *run, const hlo_graph *g, const eng_step *s, const eng_tensor *in,
+                             eng_tensor *out) {
     if (s->kind == STEP_COMPOSITE)
         return eng_composite_run(run, g, s->node, in, out);
     tt_status status = s->kernel(run, g, s->node, in, out);
     if (status && status == eng_not_mine) {
         if (!s->fallback)
-            TT_FAIL(UNIMPLEMENTED, "%s with these types is not supported by the engine", hlo_op_text((hlo_op)s->node->op));
+            TT_FAIL(UNIMPLEMENTED, "%s with these types is not supported by the engine",
+                    hlo_op_text((hlo_op)s->node->op));
         status = s->fallback(run, g, s->node, in, out);
     }
     return status;
@@ -191,11 +202,20 @@ static tt_status run_while(eng_run *run, const hlo_graph *g, eng_frame *f, const
 /* ---- plans ---- */
 static inline tt_status run_step(eng_run *run, const hlo_graph *g, eng_frame *f, const eng_step *s) {
     switch (s->kind) {
-    case STEP_LOOP: run_loop(f, s); return TT_OK;
-    case STEP_KERNEL: case STEP_COMPOSITE: case STEP_UPDATE: return run_kernel(run, g, f, s);
-    case STEP_COPY: eng_copy_bytes(address(f, s->places[1]), address(f, s->places[0]), s->bytes); return TT_OK;
-    case STEP_WHILE: return run_while(run, g, f, s);
-    case STEP_BRANCH: return run_branch(run, g, f, s);
+    case STEP_LOOP:
+        run_loop(f, s);
+        return TT_OK;
+    case STEP_KERNEL:
+    case STEP_COMPOSITE:
+    case STEP_UPDATE:
+        return run_kernel(run, g, f, s);
+    case STEP_COPY:
+        eng_copy_bytes(address(f, s->places[1]), address(f, s->places[0]), s->bytes);
+        return TT_OK;
+    case STEP_WHILE:
+        return run_while(run, g, f, s);
+    case STEP_BRANCH:
+        return run_branch(run, g, f, s);
     }
     return TT_OK;
 }
@@ -206,8 +226,9 @@ static void log_step(const eng_step *s, int index, double us) {
     if (s->node && s->node->op == HLO_COMPOSITE)
         name = hlo_attr_text(s->node, HLO_A_COMPOSITE_NAME, name);
     const hlo_type *t = s->node ? s->node->type : NULL;
-    tt_log_write(5, "step=%d kind=%s op=%s type=%s rank=%d elements=%lld in=%d out=%d us=%.2f", index, kinds[s->kind], name,
-                 t ? tt_dtype_name(t->dtype) : "-", t ? t->rank : 0, (long long)(t ? hlo_type_elements(t) : s->bytes), s->n_in, s->n_out, us);
+    tt_log_write(5, "step=%d kind=%s op=%s type=%s rank=%d elements=%lld in=%d out=%d us=%.2f", index,
+                 kinds[s->kind], name, t ? tt_dtype_name(t->dtype) : "-", t ? t->rank : 0,
+                 (long long)(t ? hlo_type_elements(t) : s->bytes), s->n_in, s->n_out, us);
 }
 
 static double now_us(void) {
@@ -231,11 +252,13 @@ static tt_status run_plan(eng_run *run, const hlo_graph *g, eng_frame *f) {
     return TT_OK;
 }
 
-tt_status eng_program_run(const eng_program *program, eng_frame *f, eng_run *run, void *const *params, void *const *results, void *slab) {
+tt_status eng_program_run(const eng_program *program, eng_frame *f, eng_run *run, void *const *params,
+                          void *const *results, void *slab) {
     f->bases[BASE_SLAB] = slab;
     if (program->n_params)
         memcpy(f->bases + BASE_PARAMS, params, sizeof(void *) * (size_t)program->n_params);
     if (program->n_results)
-        memcpy(f->bases + BASE_PARAMS + program->n_params, results, sizeof(void *) * (size_t)program->n_results);
+        memcpy(f->bases + BASE_PARAMS + program->n_params, results,
+               sizeof(void *) * (size_t)program->n_results);
     return run_plan(run, program->graph, f);
 }

@@ -1,4 +1,5 @@
-/* pjrt_test.h - a thin, aborting PJRT client for the conformance tests: any plugin, through pjrt/abi.h only. */
+/* pjrt_test.h - a thin, aborting PJRT client for the conformance tests: any plugin, through pjrt/abi.h only.
+ */
 #ifndef PJRT_TEST_H
 #define PJRT_TEST_H
 #include "../c/test.h"
@@ -41,12 +42,12 @@ static bool good(tt_pjrt_error *e) {
     CALL(Error_Destroy, d);
     return false;
 }
-#define OK(slot, args)                                                                         \
-    do {                                                                                       \
-        if (!good(CALL(slot, args))) {                                                         \
-            test_failures++;                                                                   \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #slot, last_error);         \
-        }                                                                                      \
+#define OK(slot, args)                                                                                       \
+    do {                                                                                                     \
+        if (!good(CALL(slot, args))) {                                                                       \
+            test_failures++;                                                                                 \
+            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #slot, last_error);                       \
+        }                                                                                                    \
     } while (0)
 
 static bool await_event(tt_pjrt_event *e) {
@@ -60,7 +61,12 @@ static bool await_event(tt_pjrt_event *e) {
 }
 
 static tt_pjrt_client *client_create(int n_devices) {
-    tt_pjrt_named_value o = {.struct_size = sizeof o, .name = "cpu_device_count", .name_size = 16, .type = TT_PJRT_VALUE_INT64, .int64 = n_devices, .value_size = 1};
+    tt_pjrt_named_value o = {.struct_size = sizeof o,
+                             .name = "cpu_device_count",
+                             .name_size = 16,
+                             .type = TT_PJRT_VALUE_INT64,
+                             .int64 = n_devices,
+                             .value_size = 1};
     tt_pjrt_client_create a = {.options = &o, .n_options = 1};
     OK(Client_Create, a);
     return a.client;
@@ -92,7 +98,8 @@ static tt_pjrt_device *device_at(int i) {
     return ((tt_pjrt_device *const *)a.items)[i];
 }
 
-/* CompileOptionsProto { executable_build_options 3 { num_replicas 4, num_partitions 5, use_spmd 6, device_assignment 9 } } */
+/* CompileOptionsProto { executable_build_options 3 { num_replicas 4, num_partitions 5, use_spmd 6,
+ * device_assignment 9 } } */
 static size_t make_options(char *out, int replicas, int partitions, int first_device) {
     char build[128], assignment[64];
     int n = 0, m = 0;
@@ -118,7 +125,11 @@ static size_t make_options(char *out, int replicas, int partitions, int first_de
 
 static tt_pjrt_loaded *compile_for(const char *text, int replicas, int partitions, int first_device) {
     char options[256];
-    tt_pjrt_program p = {.struct_size = sizeof p, .code = (char *)(uintptr_t)text, .code_size = strlen(text), .format = "mlir", .format_size = 4};
+    tt_pjrt_program p = {.struct_size = sizeof p,
+                         .code = (char *)(uintptr_t)text,
+                         .code_size = strlen(text),
+                         .format = "mlir",
+                         .format_size = 4};
     tt_pjrt_client_compile a = {.client = client, .program = &p, .options = options};
     a.options_size = make_options(options, replicas, partitions, first_device);
     return good(CALL(Client_Compile, a)) ? a.executable : NULL;
@@ -138,9 +149,17 @@ static void loaded_destroy(tt_pjrt_loaded *l) {
     OK(LoadedExecutable_Destroy, a);
 }
 
-static tt_pjrt_buffer *put_on(int device, int type, int rank, const int64_t *dims, const int64_t *strides, int semantics, const void *data) {
-    tt_pjrt_buffer_from_host a = {.client = client, .data = data, .type = type, .dims = dims, .n_dims = (size_t)rank, .byte_strides = strides,
-                                  .n_byte_strides = strides ? (size_t)rank : 0, .semantics = semantics, .device = device_at(device)};
+static tt_pjrt_buffer *put_on(int device, int type, int rank, const int64_t *dims, const int64_t *strides,
+                              int semantics, const void *data) {
+    tt_pjrt_buffer_from_host a = {.client = client,
+                                  .data = data,
+                                  .type = type,
+                                  .dims = dims,
+                                  .n_dims = (size_t)rank,
+                                  .byte_strides = strides,
+                                  .n_byte_strides = strides ? (size_t)rank : 0,
+                                  .semantics = semantics,
+                                  .device = device_at(device)};
     if (!good(CALL(Client_BufferFromHostBuffer, a)))
         return NULL;
     if (semantics < TT_PJRT_ZERO_COPY) {
@@ -178,11 +197,22 @@ static void *pointer_of(tt_pjrt_buffer *b) {
     return (void *)a.value;
 }
 
-static bool run_with(tt_pjrt_loaded *l, int n_args, tt_pjrt_buffer **args, tt_pjrt_buffer **outs, tt_pjrt_event **done, const int64_t *keep, int n_keep) {
-    struct { tt_pjrt_execute_options o; char tail[TT_PJRT_TAIL]; } options = {.o = {.struct_size = sizeof options, .non_donatable = keep, .n_non_donatable = (size_t)n_keep}};
+static bool run_with(tt_pjrt_loaded *l, int n_args, tt_pjrt_buffer **args, tt_pjrt_buffer **outs,
+                     tt_pjrt_event **done, const int64_t *keep, int n_keep) {
+    struct {
+        tt_pjrt_execute_options o;
+        char tail[TT_PJRT_TAIL];
+    } options = {
+        .o = {.struct_size = sizeof options, .non_donatable = keep, .n_non_donatable = (size_t)n_keep}};
     tt_pjrt_buffer *const *arg_lists[1] = {args};
     tt_pjrt_buffer **out_lists[1] = {outs};
-    tt_pjrt_execute a = {.executable = l, .options = &options.o, .arguments = arg_lists, .n_devices = 1, .n_args = (size_t)n_args, .outputs = out_lists, .complete_events = done};
+    tt_pjrt_execute a = {.executable = l,
+                         .options = &options.o,
+                         .arguments = arg_lists,
+                         .n_devices = 1,
+                         .n_args = (size_t)n_args,
+                         .outputs = out_lists,
+                         .complete_events = done};
     return good(CALL(LoadedExecutable_Execute, a));
 }
 
@@ -194,4 +224,22 @@ static bool run(tt_pjrt_loaded *l, int n_args, tt_pjrt_buffer **args, tt_pjrt_bu
     }
     return ok;
 }
+
+/* The engine's reference kernels never work in place. */
+static inline bool in_place(void) {
+    const char *kernels = getenv("TORCH_TPU_KERNELS");
+    return !is_engine || !kernels || strcmp(kernels, "reference");
+}
+
+static inline void fill(float *x, int n, float scale) {
+    for (int i = 0; i < n; i++)
+        x[i] = scale * (float)(i % 97 - 40);
+}
+
+static inline int64_t in_use(void) {
+    tt_pjrt_memory_stats s = {.device = device_at(0)};
+    OK(Device_MemoryStats, s);
+    return s.bytes_in_use;
+}
+
 #endif

@@ -1,26 +1,16 @@
 /* test_pjrt.c - PJRT conformance: what our client and JAX rely on, on any plugin.
  *
- * TT_TEST_PLUGIN=path ./test_pjrt [name ...]. Run on XLA:CPU it checks the tests; run on the engine it checks the engine.
- * Values are checked against arithmetic done here. */
+ * TT_TEST_PLUGIN=path ./test_pjrt [name ...]. Run on XLA:CPU it checks the tests; run on the engine it checks
+ * the engine. Values are checked against arithmetic done here. */
 #include "pjrt_test.h"
 #include <math.h>
 #include <pthread.h>
 #include <sys/wait.h>
 #include <time.h>
 
-static const char ADD[] = "module @add { func.func public @main(%a: tensor<256xf32>, %b: tensor<256xf32>) -> tensor<256xf32> {\n"
-                          "  %0 = stablehlo.add %a, %b : tensor<256xf32>\n  return %0 : tensor<256xf32>\n} }\n";
-
-/* The engine's reference kernels never work in place. */
-static bool in_place(void) {
-    const char *kernels = getenv("TORCH_TPU_KERNELS");
-    return !is_engine || !kernels || strcmp(kernels, "reference");
-}
-
-static void fill(float *x, int n, float scale) {
-    for (int i = 0; i < n; i++)
-        x[i] = scale * (float)(i % 97 - 40);
-}
+static const char ADD[] =
+    "module @add { func.func public @main(%a: tensor<256xf32>, %b: tensor<256xf32>) -> tensor<256xf32> {\n"
+    "  %0 = stablehlo.add %a, %b : tensor<256xf32>\n  return %0 : tensor<256xf32>\n} }\n";
 
 TEST(plugin_and_attributes) {
     setup();
@@ -34,12 +24,12 @@ TEST(plugin_and_attributes) {
     int missing = 0;
     for (int s = 0; s < TT_PJRT_N_SLOTS; s++)
         CHECK(api->fn[s] != NULL);
-#define PJRT(slot, c, engine, args)                                       \
-    if (!engine) {                                                        \
-        tt_pjrt_none none = {sizeof none, NULL};                          \
-        CHECK(!good(api->fn[TT_PJRT_##slot](&none)));                     \
-        CHECK(last_code == 12 && strstr(last_error, "PJRT_" #slot " "));  \
-        missing++;                                                        \
+#define PJRT(slot, c, engine, args)                                                                          \
+    if (!engine) {                                                                                           \
+        tt_pjrt_none none = {sizeof none, NULL};                                                             \
+        CHECK(!good(api->fn[TT_PJRT_##slot](&none)));                                                        \
+        CHECK(last_code == 12 && strstr(last_error, "PJRT_" #slot " "));                                     \
+        missing++;                                                                                           \
     }
 #include "tables/pjrt.def"
 #undef PJRT
@@ -55,7 +45,12 @@ TEST(small_args_are_refused) {
 
 TEST(client_options_and_devices) {
     setup();
-    tt_pjrt_named_value o = {.struct_size = sizeof o, .name = "no_such_option", .name_size = 14, .type = TT_PJRT_VALUE_INT64, .int64 = 1, .value_size = 1};
+    tt_pjrt_named_value o = {.struct_size = sizeof o,
+                             .name = "no_such_option",
+                             .name_size = 14,
+                             .type = TT_PJRT_VALUE_INT64,
+                             .int64 = 1,
+                             .value_size = 1};
     tt_pjrt_client_create c = {.options = &o, .n_options = 1};
     CHECK(!good(CALL(Client_Create, c)));
     CHECK(last_code == 3 && strstr(last_error, "no_such_option"));
@@ -84,11 +79,20 @@ TEST(compile_errors_are_errors) {
     CHECK(!compile_for("module { func.func @main( }", 1, 1, 0));
     CHECK(last_code != 0 && last_error[0]);
     CHECK(!compile_for("not a program at all", 1, 1, 0));
-    CHECK(!compile_for("module { func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> { %0 = stablehlo.no_such_op %a : tensor<4xf32>\n return %0 : tensor<4xf32> } }", 1, 1, 0));
+    CHECK(!compile_for("module { func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> { %0 = "
+                       "stablehlo.no_such_op %a : tensor<4xf32>\n return %0 : tensor<4xf32> } }",
+                       1, 1, 0));
     CHECK(!compile_for("module { func.func @main(%a: tensor<4xf32>, %b: tensor<5xf32>) -> tensor<4xf32> {\n"
-                       " %0 = \"stablehlo.add\"(%a, %b) : (tensor<4xf32>, tensor<5xf32>) -> tensor<4xf32>\n return %0 : tensor<4xf32> } }", 1, 1, 0));
-    tt_pjrt_program p = {.struct_size = sizeof p, .code = (char *)(uintptr_t)ADD, .code_size = sizeof ADD - 1, .format = "nonsense", .format_size = 8};
-    tt_pjrt_client_compile a = {.client = client, .program = &p, .options = "\x1a\x04\x20\x01\x28\x01", .options_size = 6};
+                       " %0 = \"stablehlo.add\"(%a, %b) : (tensor<4xf32>, tensor<5xf32>) -> tensor<4xf32>\n "
+                       "return %0 : tensor<4xf32> } }",
+                       1, 1, 0));
+    tt_pjrt_program p = {.struct_size = sizeof p,
+                         .code = (char *)(uintptr_t)ADD,
+                         .code_size = sizeof ADD - 1,
+                         .format = "nonsense",
+                         .format_size = 8};
+    tt_pjrt_client_compile a = {
+        .client = client, .program = &p, .options = "\x1a\x04\x20\x01\x28\x01", .options_size = 6};
     CHECK(!good(CALL(Client_Compile, a)));
 }
 
@@ -120,10 +124,15 @@ TEST(run_add) {
 TEST(results_may_be_params_constants_or_twice_the_same) {
     setup();
     float a[4] = {1, 2, 3, 4}, r[4];
-    tt_pjrt_loaded *l = compile("module { func.func @main(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<2x2xf32>, tensor<2xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xi32>) {\n"
-                                " %c = stablehlo.constant dense<[5.0, 6.0]> : tensor<2xf32>\n %0 = stablehlo.add %a, %a : tensor<4xf32>\n"
-                                " %1 = stablehlo.reshape %a : (tensor<4xf32>) -> tensor<2x2xf32>\n %i = stablehlo.iota dim = 0 : tensor<4xi32>\n"
-                                " return %a, %a, %1, %c, %0, %0, %i : tensor<4xf32>, tensor<4xf32>, tensor<2x2xf32>, tensor<2xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xi32> } }");
+    tt_pjrt_loaded *l =
+        compile("module { func.func @main(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, "
+                "tensor<2x2xf32>, tensor<2xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xi32>) {\n"
+                " %c = stablehlo.constant dense<[5.0, 6.0]> : tensor<2xf32>\n %0 = stablehlo.add %a, %a : "
+                "tensor<4xf32>\n"
+                " %1 = stablehlo.reshape %a : (tensor<4xf32>) -> tensor<2x2xf32>\n %i = stablehlo.iota dim = "
+                "0 : tensor<4xi32>\n"
+                " return %a, %a, %1, %c, %0, %0, %i : tensor<4xf32>, tensor<4xf32>, tensor<2x2xf32>, "
+                "tensor<2xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xi32> } }");
     if (!l)
         return;
     tt_pjrt_buffer *in[1] = {put_f32(4, a)}, *out[7];
@@ -147,7 +156,8 @@ TEST(bad_arguments) {
     float a[256] = {0};
     tt_pjrt_loaded *l = compile(ADD);
     int64_t n = 256;
-    tt_pjrt_buffer *good_one = put_f32(256, a), *shorter = put_f32(128, a), *elsewhere = put_on(1, TT_PJRT_TYPE_F32, 1, &n, NULL, 0, a), *out[1] = {NULL};
+    tt_pjrt_buffer *good_one = put_f32(256, a), *shorter = put_f32(128, a),
+                   *elsewhere = put_on(1, TT_PJRT_TYPE_F32, 1, &n, NULL, 0, a), *out[1] = {NULL};
     tt_pjrt_buffer *few[1] = {good_one}, *shape[2] = {good_one, shorter}, *device[2] = {good_one, elsewhere};
     CHECK(!run_with(l, 1, few, out, NULL, NULL, 0));
     CHECK(!run_with(l, 2, shape, out, NULL, NULL, 0));
@@ -168,7 +178,10 @@ TEST(strided_and_laid_out_host_arrays) {
         for (int k = 0; k < 4; k++)
             CHECK(r[i * 4 + k] == m[i + k * 3]);
     int64_t order[2] = {0, 1};
-    tt_pjrt_layout layout = {.struct_size = sizeof layout, .type = TT_PJRT_LAYOUT_TILED, .tiled = {.struct_size = sizeof layout.tiled, .minor_to_major = order, .n_minor_to_major = 2}};
+    tt_pjrt_layout layout = {
+        .struct_size = sizeof layout,
+        .type = TT_PJRT_LAYOUT_TILED,
+        .tiled = {.struct_size = sizeof layout.tiled, .minor_to_major = order, .n_minor_to_major = 2}};
     tt_pjrt_buffer_to_host a = {.source = b, .layout = &layout, .host = r, .host_size = 48};
     CHECK(good(CALL(Buffer_ToHostBuffer, a)) && await_event(a.event));
     CHECK(!memcmp(r, m, 48));
@@ -194,10 +207,14 @@ TEST(strided_and_laid_out_host_arrays) {
 TEST(scalars_and_empty_arrays) {
     setup();
     float x = 2.5f, r = 0;
-    tt_pjrt_loaded *l = compile("module { func.func @main(%a: tensor<f32>, %b: tensor<0x3xf32>) -> (tensor<f32>, tensor<0x3xf32>) {\n"
-                                " %0 = stablehlo.multiply %a, %a : tensor<f32>\n %1 = stablehlo.add %b, %b : tensor<0x3xf32>\n return %0, %1 : tensor<f32>, tensor<0x3xf32> } }");
+    tt_pjrt_loaded *l = compile(
+        "module { func.func @main(%a: tensor<f32>, %b: tensor<0x3xf32>) -> (tensor<f32>, tensor<0x3xf32>) {\n"
+        " %0 = stablehlo.multiply %a, %a : tensor<f32>\n %1 = stablehlo.add %b, %b : tensor<0x3xf32>\n "
+        "return %0, %1 : tensor<f32>, tensor<0x3xf32> } }");
     int64_t empty[2] = {0, 3};
-    tt_pjrt_buffer *in[2] = {put_on(0, TT_PJRT_TYPE_F32, 0, NULL, NULL, 0, &x), put_on(0, TT_PJRT_TYPE_F32, 2, empty, NULL, 0, &x)}, *out[2];
+    tt_pjrt_buffer *in[2] = {put_on(0, TT_PJRT_TYPE_F32, 0, NULL, NULL, 0, &x),
+                             put_on(0, TT_PJRT_TYPE_F32, 2, empty, NULL, 0, &x)},
+                   *out[2];
     if (l && run(l, 2, in, out)) {
         CHECK(get(out[0], &r, 4) && r == 6.25f);
         CHECK(get(out[1], &r, 0));
@@ -212,7 +229,13 @@ TEST(zero_copy_aliases_and_says_when_done) {
     int64_t n = 1024;
     float *host = aligned_alloc(64, 4096), r[1024];
     fill(host, 1024, 1);
-    tt_pjrt_buffer_from_host a = {.client = client, .data = host, .type = TT_PJRT_TYPE_F32, .dims = &n, .n_dims = 1, .semantics = TT_PJRT_ZERO_COPY, .device = device_at(0)};
+    tt_pjrt_buffer_from_host a = {.client = client,
+                                  .data = host,
+                                  .type = TT_PJRT_TYPE_F32,
+                                  .dims = &n,
+                                  .n_dims = 1,
+                                  .semantics = TT_PJRT_ZERO_COPY,
+                                  .device = device_at(0)};
     OK(Client_BufferFromHostBuffer, a);
     CHECK(get(a.buffer, r, 4096) && !memcmp(r, host, 4096));
     CHECK(pointer_of(a.buffer) == host);
@@ -221,10 +244,14 @@ TEST(zero_copy_aliases_and_says_when_done) {
     free(host);
 }
 
-static const char DONATE[] = "module { func.func @main(%a: tensor<1024xf32> {tf.aliasing_output = 0 : i32}, %b: tensor<1024xf32>) -> tensor<1024xf32> {\n"
-                             " %0 = stablehlo.add %a, %b : tensor<1024xf32>\n return %0 : tensor<1024xf32> } }";
-static const char DONOR[] = "module { func.func @main(%a: tensor<1024xf32> {jax.buffer_donor = true}, %b: tensor<1024xf32>) -> tensor<1024xf32> {\n"
-                            " %0 = stablehlo.add %a, %b : tensor<1024xf32>\n return %0 : tensor<1024xf32> } }";
+static const char DONATE[] =
+    "module { func.func @main(%a: tensor<1024xf32> {tf.aliasing_output = 0 : i32}, %b: tensor<1024xf32>) -> "
+    "tensor<1024xf32> {\n"
+    " %0 = stablehlo.add %a, %b : tensor<1024xf32>\n return %0 : tensor<1024xf32> } }";
+static const char DONOR[] =
+    "module { func.func @main(%a: tensor<1024xf32> {jax.buffer_donor = true}, %b: tensor<1024xf32>) -> "
+    "tensor<1024xf32> {\n"
+    " %0 = stablehlo.add %a, %b : tensor<1024xf32>\n return %0 : tensor<1024xf32> } }";
 
 static void donate(const char *text) {
     float a[1024], b[1024], r[1024];
@@ -283,7 +310,8 @@ TEST(donation_spares_memory_that_others_hold) {
     float *host = aligned_alloc(64, 4096);
     memcpy(host, a, 4096);
     int64_t n = 1024;
-    tt_pjrt_buffer *in2[2] = {put_on(0, TT_PJRT_TYPE_F32, 1, &n, NULL, TT_PJRT_ZERO_COPY, host), put_f32(1024, b)};
+    tt_pjrt_buffer *in2[2] = {put_on(0, TT_PJRT_TYPE_F32, 1, &n, NULL, TT_PJRT_ZERO_COPY, host),
+                              put_f32(1024, b)};
     CHECK(run(l, 2, in2, out));
     CHECK(!memcmp(host, a, 4096));
     CHECK(get(out[0], r, 4096) && r[10] == a[10] + b[10]);
@@ -304,10 +332,13 @@ TEST(asynchronous_runs_keep_order) {
     setup();
     enum { N = 256, CHAIN = 20 };
     char text[1024];
-    snprintf(text, sizeof text,
-             "module { func.func @main(%%a: tensor<%dx%dxf32>, %%b: tensor<%dx%dxf32>) -> tensor<%dx%dxf32> {\n"
-             " %%0 = \"stablehlo.dot_general\"(%%a, %%b) {dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>} : "
-             "(tensor<%dx%dxf32>, tensor<%dx%dxf32>) -> tensor<%dx%dxf32>\n return %%0 : tensor<%dx%dxf32> } }", N, N, N, N, N, N, N, N, N, N, N, N, N, N);
+    snprintf(
+        text, sizeof text,
+        "module { func.func @main(%%a: tensor<%dx%dxf32>, %%b: tensor<%dx%dxf32>) -> tensor<%dx%dxf32> {\n"
+        " %%0 = \"stablehlo.dot_general\"(%%a, %%b) {dot_dimension_numbers = "
+        "#stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>} : "
+        "(tensor<%dx%dxf32>, tensor<%dx%dxf32>) -> tensor<%dx%dxf32>\n return %%0 : tensor<%dx%dxf32> } }",
+        N, N, N, N, N, N, N, N, N, N, N, N, N, N);
     tt_pjrt_loaded *l = compile(text);
     if (!l)
         return;
@@ -318,7 +349,8 @@ TEST(asynchronous_runs_keep_order) {
             b[i * N + (i + 1) % N] = 1; /* a permutation: each product rotates columns by one */
         }
     int64_t dims[2] = {N, N};
-    tt_pjrt_buffer *x = put_on(0, TT_PJRT_TYPE_F32, 2, dims, NULL, 0, a), *p = put_on(0, TT_PJRT_TYPE_F32, 2, dims, NULL, 0, b);
+    tt_pjrt_buffer *x = put_on(0, TT_PJRT_TYPE_F32, 2, dims, NULL, 0, a),
+                   *p = put_on(0, TT_PJRT_TYPE_F32, 2, dims, NULL, 0, b);
     tt_pjrt_event *last = NULL;
     for (int i = 0; i < CHAIN; i++) {
         tt_pjrt_buffer *in[2] = {x, p}, *out[1];
@@ -350,104 +382,9 @@ TEST(asynchronous_runs_keep_order) {
     free(a), free(b), free(r);
 }
 
-/* ---- control flow, in-place updates ---- */
-TEST(while_loops) {
-    setup();
-    /* carries: counter, a buffer updated in place at the counter, a pair that swaps, an accumulator that uses an outer value */
-    tt_pjrt_loaded *l = compile(
-        "module { func.func @main(%n: tensor<i32>, %x: tensor<8xf32>, %k: tensor<f32>) -> (tensor<i32>, tensor<8xf32>, tensor<f32>, tensor<f32>, tensor<f32>) {\n"
-        " %zero = stablehlo.constant dense<0> : tensor<i32>\n %f0 = stablehlo.constant dense<0.0> : tensor<f32>\n %f1 = stablehlo.constant dense<1.0> : tensor<f32>\n"
-        " %r:5 = \"stablehlo.while\"(%zero, %x, %f0, %f1, %f0) ({\n ^bb0(%i: tensor<i32>, %b: tensor<8xf32>, %p: tensor<f32>, %q: tensor<f32>, %s: tensor<f32>):\n"
-        "  %c = \"stablehlo.compare\"(%i, %n) {comparison_direction = #stablehlo<comparison_direction LT>} : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
-        "  \"stablehlo.return\"(%c) : (tensor<i1>) -> ()\n }, {\n ^bb0(%i: tensor<i32>, %b: tensor<8xf32>, %p: tensor<f32>, %q: tensor<f32>, %s: tensor<f32>):\n"
-        "  %one = stablehlo.constant dense<1> : tensor<i32>\n  %j = stablehlo.add %i, %one : tensor<i32>\n"
-        "  %v = stablehlo.convert %i : (tensor<i32>) -> tensor<f32>\n  %w = stablehlo.reshape %v : (tensor<f32>) -> tensor<1xf32>\n"
-        "  %u = \"stablehlo.dynamic_update_slice\"(%b, %w, %i) : (tensor<8xf32>, tensor<1xf32>, tensor<i32>) -> tensor<8xf32>\n"
-        "  %t = stablehlo.add %s, %k : tensor<f32>\n"
-        "  \"stablehlo.return\"(%j, %u, %q, %p, %t) : (tensor<i32>, tensor<8xf32>, tensor<f32>, tensor<f32>, tensor<f32>) -> ()\n"
-        " }) : (tensor<i32>, tensor<8xf32>, tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<i32>, tensor<8xf32>, tensor<f32>, tensor<f32>, tensor<f32>)\n"
-        " return %r#0, %r#1, %r#2, %r#3, %r#4 : tensor<i32>, tensor<8xf32>, tensor<f32>, tensor<f32>, tensor<f32> } }");
-    if (!l)
-        return;
-    for (int n = 0; n < 7; n++) {
-        int32_t trips = n, i = -1;
-        float x[8] = {9, 9, 9, 9, 9, 9, 9, 9}, k = .5f, r[8], p = -1, q = -1, s = -1;
-        tt_pjrt_buffer *in[3] = {put_on(0, TT_PJRT_TYPE_S32, 0, NULL, NULL, 0, &trips), put_f32(8, x), put_on(0, TT_PJRT_TYPE_F32, 0, NULL, NULL, 0, &k)}, *out[5];
-        if (!run(l, 3, in, out))
-            break;
-        CHECK(get(out[0], &i, 4) && i == n);
-        CHECK(get(out[1], r, 32));
-        for (int e = 0; e < 8; e++)
-            CHECK(r[e] == (e < n ? (float)e : 9));
-        CHECK(get(out[2], &p, 4) && get(out[3], &q, 4) && p == (float)(n % 2) && q == (float)(1 - n % 2));
-        CHECK(get(out[4], &s, 4) && s == .5f * (float)n);
-        CHECK(get(in[1], r, 32) && !memcmp(r, x, 32)); /* the argument is not touched */
-        for (int e = 0; e < 5; e++)
-            drop(out[e]);
-        for (int e = 0; e < 3; e++)
-            drop(in[e]);
-    }
-    loaded_destroy(l);
-}
-
-TEST(branches) {
-    setup();
-    tt_pjrt_loaded *l = compile(
-        "module { func.func @main(%c: tensor<i1>, %i: tensor<i32>, %x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {\n"
-        " %y = stablehlo.add %x, %x : tensor<4xf32>\n"
-        " %r:2 = \"stablehlo.if\"(%c) ({\n  %m = stablehlo.multiply %y, %x : tensor<4xf32>\n  \"stablehlo.return\"(%m, %x) : (tensor<4xf32>, tensor<4xf32>) -> ()\n }, {\n"
-        "  \"stablehlo.return\"(%x, %y) : (tensor<4xf32>, tensor<4xf32>) -> ()\n }) : (tensor<i1>) -> (tensor<4xf32>, tensor<4xf32>)\n"
-        " %s = \"stablehlo.case\"(%i) ({\n  \"stablehlo.return\"(%x) : (tensor<4xf32>) -> ()\n }, {\n  \"stablehlo.return\"(%y) : (tensor<4xf32>) -> ()\n }, {\n"
-        "  %z = stablehlo.subtract %x, %y : tensor<4xf32>\n  \"stablehlo.return\"(%z) : (tensor<4xf32>) -> ()\n }) : (tensor<i32>) -> tensor<4xf32>\n"
-        " return %r#0, %r#1, %s : tensor<4xf32>, tensor<4xf32>, tensor<4xf32> } }");
-    if (!l)
-        return;
-    float x[4] = {1, -2, 3, 5}, r[4];
-    for (int k = -1; k < 5; k++) {
-        uint8_t c = k & 1;
-        int32_t index = k;
-        tt_pjrt_buffer *in[3] = {put_on(0, TT_PJRT_TYPE_PRED, 0, NULL, NULL, 0, &c), put_on(0, TT_PJRT_TYPE_S32, 0, NULL, NULL, 0, &index), put_f32(4, x)}, *out[3];
-        if (!run(l, 3, in, out))
-            break;
-        CHECK(get(out[0], r, 16) && r[1] == (c ? 8 : -2));
-        CHECK(get(out[1], r, 16) && r[1] == (c ? -2 : -4));
-        CHECK(get(out[2], r, 16) && r[1] == (k == 0 ? -2 : k == 1 ? -4 : 2));
-        for (int e = 0; e < 3; e++)
-            drop(out[e]), drop(in[e]);
-    }
-    loaded_destroy(l);
-}
-
-TEST(updates_of_donated_arguments_are_in_place) {
-    setup();
-    tt_pjrt_loaded *l = compile("module { func.func @main(%c: tensor<64x32xf32> {tf.aliasing_output = 0 : i32}, %u: tensor<1x32xf32>, %i: tensor<i32>) -> tensor<64x32xf32> {\n"
-                                " %z = stablehlo.constant dense<0> : tensor<i32>\n"
-                                " %0 = \"stablehlo.dynamic_update_slice\"(%c, %u, %i, %z) : (tensor<64x32xf32>, tensor<1x32xf32>, tensor<i32>, tensor<i32>) -> tensor<64x32xf32>\n"
-                                " return %0 : tensor<64x32xf32> } }");
-    if (!l)
-        return;
-    float cache[64 * 32] = {0}, row[32], r[64 * 32];
-    int64_t dims[2] = {64, 32}, row_dims[2] = {1, 32};
-    tt_pjrt_buffer *c = put_on(0, TT_PJRT_TYPE_F32, 2, dims, NULL, 0, cache);
-    void *at = pointer_of(c);
-    for (int32_t i = 0; i < 70; i += 23) {
-        for (int k = 0; k < 32; k++)
-            row[k] = (float)(i * 100 + k);
-        memcpy(cache + (i < 63 ? i : 63) * 32, row, 128);
-        tt_pjrt_buffer *in[3] = {c, put_on(0, TT_PJRT_TYPE_F32, 2, row_dims, NULL, 0, row), put_on(0, TT_PJRT_TYPE_S32, 0, NULL, NULL, 0, &i)}, *out[1];
-        CHECK(run(l, 3, in, out));
-        for (int k = 0; k < 3; k++)
-            drop(in[k]);
-        c = out[0];
-        CHECK(!in_place() || pointer_of(c) == at);
-    }
-    CHECK(get(c, r, sizeof r) && !memcmp(r, cache, sizeof r));
-    drop(c);
-    loaded_destroy(l);
-}
-
 /* ---- several devices ---- */
-static void run_many(const char *text, int replicas, int partitions, int n_out, const float *want /* [device][n_out] */) {
+static void run_many(const char *text, int replicas, int partitions, int n_out,
+                     const float *want /* [device][n_out] */) {
     tt_pjrt_loaded *l = compile_for(text, replicas, partitions, 0);
     if (!l) {
         test_failures++;
@@ -469,8 +406,17 @@ static void run_many(const char *text, int replicas, int partitions, int n_out, 
         outs[d] = out + d;
     }
     for (int repeat = 0; repeat < 20; repeat++) {
-        struct { tt_pjrt_execute_options o; char tail[TT_PJRT_TAIL]; } options = {.o = {.struct_size = sizeof options, .launch_id = repeat}};
-        tt_pjrt_execute a = {.executable = l, .options = &options.o, .arguments = args, .n_devices = 4, .n_args = 1, .outputs = outs, .complete_events = done};
+        struct {
+            tt_pjrt_execute_options o;
+            char tail[TT_PJRT_TAIL];
+        } options = {.o = {.struct_size = sizeof options, .launch_id = repeat}};
+        tt_pjrt_execute a = {.executable = l,
+                             .options = &options.o,
+                             .arguments = args,
+                             .n_devices = 4,
+                             .n_args = 1,
+                             .outputs = outs,
+                             .complete_events = done};
         OK(LoadedExecutable_Execute, a);
         for (int d = 0; d < 4; d++) {
             float r[32];
@@ -485,7 +431,9 @@ static void run_many(const char *text, int replicas, int partitions, int n_out, 
     loaded_destroy(l);
 }
 
-#define SUM_REGION "({\n ^bb0(%p: tensor<f32>, %q: tensor<f32>):\n %s = stablehlo.add %p, %q : tensor<f32>\n \"stablehlo.return\"(%s) : (tensor<f32>) -> ()\n })"
+#define SUM_REGION                                                                                           \
+    "({\n ^bb0(%p: tensor<f32>, %q: tensor<f32>):\n %s = stablehlo.add %p, %q : tensor<f32>\n "              \
+    "\"stablehlo.return\"(%s) : (tensor<f32>) -> ()\n })"
 
 TEST(all_reduce_over_replicas) {
     setup();
@@ -493,15 +441,23 @@ TEST(all_reduce_over_replicas) {
     for (int d = 0; d < 4; d++)
         for (int i = 0; i < 8; i++)
             want[d][i] = (float)(1000 + 4 * i);
-    run_many("module attributes {mhlo.num_replicas = 4 : i32} { func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {\n"
-             " %0 = \"stablehlo.all_reduce\"(%x) " SUM_REGION " {replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>} : (tensor<8xf32>) -> tensor<8xf32>\n"
-             " return %0 : tensor<8xf32> } }", 4, 1, 8, want[0]);
+    run_many(
+        "module attributes {mhlo.num_replicas = 4 : i32} { func.func @main(%x: tensor<8xf32>) -> "
+        "tensor<8xf32> {\n"
+        " %0 = \"stablehlo.all_reduce\"(%x) " SUM_REGION
+        " {replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>} : (tensor<8xf32>) -> tensor<8xf32>\n"
+        " return %0 : tensor<8xf32> } }",
+        4, 1, 8, want[0]);
     for (int d = 0; d < 4; d++)
         for (int i = 0; i < 8; i++)
             want[d][i] = d < 2 ? (float)(300 + 2 * i) : (float)(700 + 2 * i);
-    run_many("module attributes {mhlo.num_replicas = 4 : i32} { func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {\n"
-             " %0 = \"stablehlo.all_reduce\"(%x) " SUM_REGION " {replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>} : (tensor<8xf32>) -> tensor<8xf32>\n"
-             " return %0 : tensor<8xf32> } }", 4, 1, 8, want[0]);
+    run_many(
+        "module attributes {mhlo.num_replicas = 4 : i32} { func.func @main(%x: tensor<8xf32>) -> "
+        "tensor<8xf32> {\n"
+        " %0 = \"stablehlo.all_reduce\"(%x) " SUM_REGION
+        " {replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>} : (tensor<8xf32>) -> tensor<8xf32>\n"
+        " return %0 : tensor<8xf32> } }",
+        4, 1, 8, want[0]);
 }
 
 TEST(all_reduce_over_partitions) {
@@ -510,10 +466,14 @@ TEST(all_reduce_over_partitions) {
     for (int d = 0; d < 4; d++)
         for (int i = 0; i < 8; i++)
             want[d][i] = (float)(1000 + 4 * i);
-    run_many("module attributes {mhlo.num_partitions = 4 : i32} { func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {\n"
-             " %0 = \"stablehlo.all_reduce\"(%x) " SUM_REGION " {replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, "
-             "channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>, use_global_device_ids} : (tensor<8xf32>) -> tensor<8xf32>\n"
-             " return %0 : tensor<8xf32> } }", 1, 4, 8, want[0]);
+    run_many("module attributes {mhlo.num_partitions = 4 : i32} { func.func @main(%x: tensor<8xf32>) -> "
+             "tensor<8xf32> {\n"
+             " %0 = \"stablehlo.all_reduce\"(%x) " SUM_REGION
+             " {replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, "
+             "channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>, use_global_device_ids} : "
+             "(tensor<8xf32>) -> tensor<8xf32>\n"
+             " return %0 : tensor<8xf32> } }",
+             1, 4, 8, want[0]);
 }
 
 TEST(gather_scatter_permute) {
@@ -529,18 +489,32 @@ TEST(gather_scatter_permute) {
             permuted[d][i] = d ? (float)(d * 100 + i) : 0;
             exchanged[d][i] = (float)((i / 2 + 1) * 100 + d * 2 + i % 2);
         }
-    run_many("module attributes {mhlo.num_replicas = 4 : i32} { func.func @main(%x: tensor<8xf32>) -> tensor<32xf32> {\n"
-             " %0 = \"stablehlo.all_gather\"(%x) {all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>} : (tensor<8xf32>) -> tensor<32xf32>\n"
-             " return %0 : tensor<32xf32> } }", 4, 1, 32, gathered[0]);
-    run_many("module attributes {mhlo.num_replicas = 4 : i32} { func.func @main(%x: tensor<8xf32>) -> tensor<2xf32> {\n"
-             " %0 = \"stablehlo.reduce_scatter\"(%x) " SUM_REGION " {scatter_dimension = 0 : i64, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>} : (tensor<8xf32>) -> tensor<2xf32>\n"
-             " return %0 : tensor<2xf32> } }", 4, 1, 2, scattered[0]);
-    run_many("module attributes {mhlo.num_replicas = 4 : i32} { func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {\n"
-             " %0 = \"stablehlo.collective_permute\"(%x) {source_target_pairs = dense<[[0, 1], [1, 2], [2, 3]]> : tensor<3x2xi64>} : (tensor<8xf32>) -> tensor<8xf32>\n"
-             " return %0 : tensor<8xf32> } }", 4, 1, 8, permuted[0]);
-    run_many("module attributes {mhlo.num_replicas = 4 : i32} { func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {\n"
-             " %0 = \"stablehlo.all_to_all\"(%x) {split_dimension = 0 : i64, concat_dimension = 0 : i64, split_count = 4 : i64, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>} : (tensor<8xf32>) -> tensor<8xf32>\n"
-             " return %0 : tensor<8xf32> } }", 4, 1, 8, exchanged[0]);
+    run_many("module attributes {mhlo.num_replicas = 4 : i32} { func.func @main(%x: tensor<8xf32>) -> "
+             "tensor<32xf32> {\n"
+             " %0 = \"stablehlo.all_gather\"(%x) {all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1, "
+             "2, 3]]> : tensor<1x4xi64>} : (tensor<8xf32>) -> tensor<32xf32>\n"
+             " return %0 : tensor<32xf32> } }",
+             4, 1, 32, gathered[0]);
+    run_many("module attributes {mhlo.num_replicas = 4 : i32} { func.func @main(%x: tensor<8xf32>) -> "
+             "tensor<2xf32> {\n"
+             " %0 = \"stablehlo.reduce_scatter\"(%x) " SUM_REGION
+             " {scatter_dimension = 0 : i64, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>} : "
+             "(tensor<8xf32>) -> tensor<2xf32>\n"
+             " return %0 : tensor<2xf32> } }",
+             4, 1, 2, scattered[0]);
+    run_many("module attributes {mhlo.num_replicas = 4 : i32} { func.func @main(%x: tensor<8xf32>) -> "
+             "tensor<8xf32> {\n"
+             " %0 = \"stablehlo.collective_permute\"(%x) {source_target_pairs = dense<[[0, 1], [1, 2], [2, "
+             "3]]> : tensor<3x2xi64>} : (tensor<8xf32>) -> tensor<8xf32>\n"
+             " return %0 : tensor<8xf32> } }",
+             4, 1, 8, permuted[0]);
+    run_many("module attributes {mhlo.num_replicas = 4 : i32} { func.func @main(%x: tensor<8xf32>) -> "
+             "tensor<8xf32> {\n"
+             " %0 = \"stablehlo.all_to_all\"(%x) {split_dimension = 0 : i64, concat_dimension = 0 : i64, "
+             "split_count = 4 : i64, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>} : "
+             "(tensor<8xf32>) -> tensor<8xf32>\n"
+             " return %0 : tensor<8xf32> } }",
+             4, 1, 8, exchanged[0]);
 }
 
 TEST(programs_on_other_devices_and_copies) {
@@ -611,12 +585,6 @@ TEST(serialise_and_load) {
 }
 
 /* ---- errors that come later, memory ---- */
-static int64_t in_use(void) {
-    tt_pjrt_memory_stats s = {.device = device_at(0)};
-    OK(Device_MemoryStats, s);
-    return s.bytes_in_use;
-}
-
 TEST(memory_is_counted_limited_and_returned) {
     setup();
     if (!is_engine)
@@ -627,11 +595,13 @@ TEST(memory_is_counted_limited_and_returned) {
     CHECK(in_use() == before + 4096);
     drop(b);
     CHECK(in_use() == before);
-    tt_pjrt_create_uninitialized u = {.client = client, .dims = &huge, .n_dims = 1, .type = TT_PJRT_TYPE_F32, .device = device_at(0)};
+    tt_pjrt_create_uninitialized u = {
+        .client = client, .dims = &huge, .n_dims = 1, .type = TT_PJRT_TYPE_F32, .device = device_at(0)};
     CHECK(!good(CALL(Client_CreateUninitializedBuffer, u)));
     CHECK(last_code == 8 && strstr(last_error, "1099511627776"));
     tt_pjrt_loaded *l = compile("module { func.func @main(%a: tensor<f32>) -> tensor<274877906944xf32> {\n"
-                                " %0 = stablehlo.broadcast_in_dim %a, dims = [] : (tensor<f32>) -> tensor<274877906944xf32>\n return %0 : tensor<274877906944xf32> } }");
+                                " %0 = stablehlo.broadcast_in_dim %a, dims = [] : (tensor<f32>) -> "
+                                "tensor<274877906944xf32>\n return %0 : tensor<274877906944xf32> } }");
     tt_pjrt_buffer *in[1] = {put_on(0, TT_PJRT_TYPE_F32, 0, NULL, NULL, 0, a)}, *out[1] = {NULL};
     CHECK(!run_with(l, 1, in, out, NULL, NULL, 0));
     CHECK(last_code == 8);
@@ -645,17 +615,31 @@ TEST(a_failed_run_poisons_what_follows) {
     if (!is_engine)
         return;
     /* a chip of 1 MiB: the fourth product of a queued chain does not fit */
-    tt_pjrt_named_value o[2] = {{.struct_size = sizeof *o, .name = "n_devices", .name_size = 9, .type = TT_PJRT_VALUE_INT64, .int64 = 1, .value_size = 1},
-                                {.struct_size = sizeof *o, .name = "memory_bytes", .name_size = 12, .type = TT_PJRT_VALUE_INT64, .int64 = 1 << 20, .value_size = 1}};
+    tt_pjrt_named_value o[2] = {{.struct_size = sizeof *o,
+                                 .name = "n_devices",
+                                 .name_size = 9,
+                                 .type = TT_PJRT_VALUE_INT64,
+                                 .int64 = 1,
+                                 .value_size = 1},
+                                {.struct_size = sizeof *o,
+                                 .name = "memory_bytes",
+                                 .name_size = 12,
+                                 .type = TT_PJRT_VALUE_INT64,
+                                 .int64 = 1 << 20,
+                                 .value_size = 1}};
     tt_pjrt_client *saved = client;
     tt_pjrt_client_create c = {.options = o, .n_options = 2};
     OK(Client_Create, c);
     client = c.client;
     enum { N = 256 };
     char text[1024];
-    snprintf(text, sizeof text, "module { func.func @main(%%a: tensor<%dx%dxf32>) -> tensor<%dx%dxf32> {\n"
-             " %%0 = \"stablehlo.dot_general\"(%%a, %%a) {dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>} : "
-             "(tensor<%dx%dxf32>, tensor<%dx%dxf32>) -> tensor<%dx%dxf32>\n return %%0 : tensor<%dx%dxf32> } }", N, N, N, N, N, N, N, N, N, N, N, N);
+    snprintf(
+        text, sizeof text,
+        "module { func.func @main(%%a: tensor<%dx%dxf32>) -> tensor<%dx%dxf32> {\n"
+        " %%0 = \"stablehlo.dot_general\"(%%a, %%a) {dot_dimension_numbers = "
+        "#stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>} : "
+        "(tensor<%dx%dxf32>, tensor<%dx%dxf32>) -> tensor<%dx%dxf32>\n return %%0 : tensor<%dx%dxf32> } }",
+        N, N, N, N, N, N, N, N, N, N, N, N);
     tt_pjrt_loaded *l = compile(text);
     float *a = calloc(N * N, 4);
     int64_t dims[2] = {N, N};
@@ -737,176 +721,29 @@ TEST(many_threads) {
     loaded_destroy(l);
 }
 
-/* ---- random programs: planning, aliases and in-place work against plain arithmetic ---- */
-static uint64_t seed;
-static int pick(int n) {
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (int)((seed >> 33) % (uint64_t)n);
-}
-
-TEST(random_programs) {
-    setup();
-    enum { ROUNDS = 150, N = 24, MAX = 40 };
-    for (int round = 0; round < ROUNDS; round++) {
-        seed = (uint64_t)round * 7919 + 1;
-        float values[MAX][N];
-        int n_params = 1 + pick(4), n = 0, shape[MAX]; /* 0: 24, 1: 4x6, 2: 6x4 */
-        static const char *const types[] = {"tensor<24xf32>", "tensor<4x6xf32>", "tensor<6x4xf32>"};
-        char *text = malloc(20000), *at = text;
-        at += sprintf(at, "module { func.func @main(");
-        bool donated[4];
-        for (; n < n_params; n++) {
-            donated[n] = pick(2);
-            shape[n] = pick(3);
-            at += sprintf(at, "%s%%v%d: %s%s", n ? ", " : "", n, types[shape[n]], donated[n] ? " {jax.buffer_donor = true}" : "");
-            for (int k = 0; k < N; k++)
-                values[n][k] = (float)(pick(200) - 100) / 8;
-        }
-        char *signature = at;
-        at += sprintf(at, ") -> (                                                                                                                                        ) {\n");
-        at += sprintf(at, " %%zero = stablehlo.constant dense<0> : tensor<i32>\n %%two = stablehlo.constant dense<2> : tensor<i32>\n");
-        int count = n_params + 3 + pick(MAX - 12);
-        for (; n < count; n++) {
-            int a = pick(n), b = pick(n);
-            for (int tries = 0; shape[b] != shape[a] && tries < 20; tries++)
-                b = pick(n);
-            if (shape[b] != shape[a])
-                b = a;
-            const char *t = types[shape[a]];
-            shape[n] = shape[a];
-            switch (pick(7)) {
-            case 0:
-                at += sprintf(at, " %%v%d = stablehlo.add %%v%d, %%v%d : %s\n", n, a, b, t);
-                for (int k = 0; k < N; k++)
-                    values[n][k] = values[a][k] + values[b][k];
-                break;
-            case 1:
-                at += sprintf(at, " %%v%d = stablehlo.maximum %%v%d, %%v%d : %s\n", n, a, b, t);
-                for (int k = 0; k < N; k++)
-                    values[n][k] = fmaxf(values[a][k], values[b][k]);
-                break;
-            case 2:
-                at += sprintf(at, " %%v%d = stablehlo.negate %%v%d : %s\n", n, a, t);
-                for (int k = 0; k < N; k++)
-                    values[n][k] = -values[a][k];
-                break;
-            case 3: /* another name for the same bytes */
-                shape[n] = pick(3);
-                at += sprintf(at, " %%v%d = stablehlo.reshape %%v%d : (%s) -> %s\n", n, a, t, types[shape[n]]);
-                memcpy(values[n], values[a], sizeof values[n]);
-                break;
-            case 4: { /* a contiguous part written over another value: [8, 16) of a into [2, 10) of b */
-                int x = -1, y = -1;
-                for (int k = 0; k < n; k++)
-                    if (!shape[k]) {
-                        if (x < 0 || pick(2))
-                            x = k;
-                        if (y < 0 || pick(2))
-                            y = k;
-                    }
-                if (x < 0) {
-                    at += sprintf(at, " %%v%d = stablehlo.abs %%v%d : %s\n", n, a, t);
-                    for (int k = 0; k < N; k++)
-                        values[n][k] = fabsf(values[a][k]);
-                    break;
-                }
-                shape[n] = 0;
-                at += sprintf(at, " %%s%d = \"stablehlo.slice\"(%%v%d) {start_indices = array<i64: 8>, limit_indices = array<i64: 16>, strides = array<i64: 1>} : (tensor<24xf32>) -> tensor<8xf32>\n", n, x);
-                at += sprintf(at, " %%v%d = \"stablehlo.dynamic_update_slice\"(%%v%d, %%s%d, %%two) : (tensor<24xf32>, tensor<8xf32>, tensor<i32>) -> tensor<24xf32>\n", n, y, n);
-                memcpy(values[n], values[y], sizeof values[n]);
-                for (int k = 0; k < 8; k++)
-                    values[n][2 + k] = values[x][8 + k];
-                break;
-            }
-            case 5: { /* rows by columns */
-                if (!shape[a]) {
-                    at += sprintf(at, " %%v%d = \"stablehlo.reverse\"(%%v%d) {dimensions = array<i64: 0>} : (%s) -> %s\n", n, a, t, t);
-                    for (int k = 0; k < N; k++)
-                        values[n][k] = values[a][N - 1 - k];
-                    break;
-                }
-                int rows = shape[a] == 1 ? 4 : 6, columns = N / rows;
-                shape[n] = 3 - shape[a];
-                at += sprintf(at, " %%v%d = \"stablehlo.transpose\"(%%v%d) {permutation = array<i64: 1, 0>} : (%s) -> %s\n", n, a, t, types[shape[n]]);
-                for (int i = 0; i < rows; i++)
-                    for (int k = 0; k < columns; k++)
-                        values[n][k * rows + i] = values[a][i * columns + k];
-                break;
-            }
-            default:
-                at += sprintf(at, " %%v%d = stablehlo.subtract %%v%d, %%v%d : %s\n", n, a, b, t);
-                for (int k = 0; k < N; k++)
-                    values[n][k] = values[a][k] - values[b][k];
-                break;
-            }
-        }
-        int n_out = 1 + pick(5), outs[5];
-        at += sprintf(at, " return ");
-        char list[256] = "", *l_at = list;
-        for (int k = 0; k < n_out; k++) {
-            outs[k] = pick(3) ? n - 1 - pick(n < 8 ? n : 8) : pick(n);
-            at += sprintf(at, "%s%%v%d", k ? ", " : "", outs[k]);
-            l_at += sprintf(l_at, "%s%s", k ? ", " : "", types[shape[outs[k]]]);
-        }
-        sprintf(at, " : %s } }\n", list);
-        memcpy(signature + 6, list, strlen(list));
-        tt_pjrt_loaded *l = compile(text);
-        tt_pjrt_buffer *in[4], *out[5];
-        float r[N];
-        static const int64_t dims[3][2] = {{24, 0}, {4, 6}, {6, 4}};
-        for (int repeat = 0; l && repeat < 2; repeat++) {
-            int64_t keep[4], n_keep = 0;
-            for (int k = 0; k < n_params; k++) {
-                in[k] = put_on(0, TT_PJRT_TYPE_F32, shape[k] ? 2 : 1, dims[shape[k]], NULL, 0, values[k]);
-                if (repeat && pick(2))
-                    keep[n_keep++] = k;
-            }
-            if (!run_with(l, n_params, in, out, NULL, keep, (int)n_keep)) {
-                test_failures++;
-                fprintf(stderr, "round %d: %s\n%s\n", round, last_error, text);
-                break;
-            }
-            bool right = true;
-            for (int k = 0; k < n_out; k++) {
-                right &= get(out[k], r, sizeof r);
-                for (int e = 0; e < N; e++)
-                    right &= r[e] == values[outs[k]][e] || (isnan(r[e]) && isnan(values[outs[k]][e]));
-            }
-            for (int k = 0; k < n_params; k++)
-                if (!is_deleted(in[k]))
-                    right &= get(in[k], r, sizeof r) && !memcmp(r, values[k], sizeof r);
-            if (!right) {
-                test_failures++;
-                fprintf(stderr, "round %d repeat %d is wrong:\n%s\n", round, repeat, text);
-            }
-            for (int k = 0; k < n_out; k++)
-                drop(out[k]);
-            for (int k = 0; k < n_params; k++)
-                drop(in[k]);
-        }
-        if (l)
-            loaded_destroy(l);
-        free(text);
-        if (test_failures > 3)
-            return;
-    }
-}
-
 /* ---- every allocation failed once ---- */
 static void drop_if(tt_pjrt_buffer *b) {
     if (b)
         drop(b);
 }
 
-/* Work whose every step may fail; whatever happens, all is given back and values are right or absent. True: nothing failed. */
+/* Work whose every step may fail; whatever happens, all is given back and values are right or absent. True:
+ * nothing failed. */
 static bool fragile(void) {
     bool fine = true;
     float a[1024], b[1024], r[1024];
     fill(a, 1024, 1), fill(b, 1024, 2);
-    tt_pjrt_loaded *l = compile(DONATE), *many = compile_for("module attributes {mhlo.num_replicas = 4 : i32} { func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {\n"
-             " %y = stablehlo.add %x, %x : tensor<8xf32>\n %t = \"stablehlo.reverse\"(%y) {dimensions = array<i64: 0>} : (tensor<8xf32>) -> tensor<8xf32>\n"
-             " %0 = \"stablehlo.all_reduce\"(%t) " SUM_REGION " {replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>} : (tensor<8xf32>) -> tensor<8xf32>\n"
-             " return %0 : tensor<8xf32> } }", 4, 1, 0);
+    tt_pjrt_loaded
+        *l = compile(DONATE),
+        *many = compile_for(
+            "module attributes {mhlo.num_replicas = 4 : i32} { func.func @main(%x: tensor<8xf32>) -> "
+            "tensor<8xf32> {\n"
+            " %y = stablehlo.add %x, %x : tensor<8xf32>\n %t = \"stablehlo.reverse\"(%y) {dimensions = "
+            "array<i64: 0>} : (tensor<8xf32>) -> tensor<8xf32>\n"
+            " %0 = \"stablehlo.all_reduce\"(%t) " SUM_REGION
+            " {replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>} : (tensor<8xf32>) -> tensor<8xf32>\n"
+            " return %0 : tensor<8xf32> } }",
+            4, 1, 0);
     tt_pjrt_buffer *in[2] = {put_f32(1024, a), put_f32(1024, b)}, *out[1] = {NULL};
     if (in[0] && in[1] && run_with(l, 2, in, out, NULL, NULL, 0)) {
         bool read = get(out[0], r, 4096);
@@ -930,8 +767,17 @@ static bool fragile(void) {
         args[d] = x + d, outs[d] = y + d;
     }
     if (all) {
-        struct { tt_pjrt_execute_options o; char tail[TT_PJRT_TAIL]; } options = {.o = {.struct_size = sizeof options}};
-        tt_pjrt_execute e = {.executable = many, .options = &options.o, .arguments = args, .n_devices = 4, .n_args = 1, .outputs = outs, .complete_events = done};
+        struct {
+            tt_pjrt_execute_options o;
+            char tail[TT_PJRT_TAIL];
+        } options = {.o = {.struct_size = sizeof options}};
+        tt_pjrt_execute e = {.executable = many,
+                             .options = &options.o,
+                             .arguments = args,
+                             .n_devices = 4,
+                             .n_args = 1,
+                             .outputs = outs,
+                             .complete_events = done};
         all = good(CALL(LoadedExecutable_Execute, e));
         for (int d = 0; d < 4 && all; d++) {
             await_event(done[d]);
@@ -954,7 +800,8 @@ TEST(failing_allocations) {
     bool came_through = false;
     for (int k = 1; k < 60 && !came_through; k++) {
         char command[600];
-        snprintf(command, sizeof command, "TORCH_TPU_FAULT=alloc:%d %s fragile_work > /dev/null", k, test_argv[0]);
+        snprintf(command, sizeof command, "TORCH_TPU_FAULT=alloc:%d %s fragile_work > /dev/null", k,
+                 test_argv[0]);
         int status = system(command);
         CHECK(WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 77));
         came_through = WEXITSTATUS(status) == 77; /* more allocations were allowed than it makes */
