@@ -78,6 +78,9 @@ enum { ENG_LOOKED_THROUGH = -2 };
 void eng_fuse(tt_arena *arena, const hlo_graph *g, const hlo_block *block, const bool *is_result, int *out_group, int *out_n_groups);
 /* Compiles a group. inputs: values from outside (in the order run expects), outputs: members used outside. NULL: cannot (then members run singly). */
 eng_loop *eng_loop_create(tt_arena *arena, const hlo_graph *g, int n_nodes, const hlo_ref *nodes, int n_outputs, const hlo_ref *outputs, int *out_n_inputs, const hlo_ref **out_inputs);
+/* The same in a block that may be a region: values of outer blocks are read as they are, not looked through. positions[ref]: index in the block. */
+eng_loop *eng_loop_create_in(tt_arena *arena, const hlo_graph *g, const hlo_block *block, const int *positions, int n_nodes,
+                             const hlo_ref *nodes, int n_outputs, const hlo_ref *outputs, int *out_n_inputs, const hlo_ref **out_inputs);
 void eng_loop_run(const eng_loop *, void *const *inputs, void *const *outputs);
 /* May output o's array be input i's? Every read of the input then is of the element being written, and comes first. */
 bool eng_loop_in_place(const eng_loop *, int output, int input);

@@ -7,6 +7,7 @@
  * needs such a node in memory it is given to the group that reads it, or marked as read through by several: either way it is not run. */
 #include "engine/loop.h"
 #include "engine/loop_view.h"
+#include <string.h>
 
 enum { MOST_MEMBERS = 512 };
 
@@ -15,7 +16,7 @@ typedef struct group { int parent, members; int64_t n; bool closed; } group;
 typedef struct fuser {
     const hlo_graph *g;
     const hlo_block *block;
-    int *position;      /* by ref: index in the block + 1, 0 elsewhere */
+    int *position;      /* by ref: index in the block, -1 elsewhere */
     int *of;            /* by position: group, -1 none */
     group *groups;
     int n_groups;
@@ -31,7 +32,7 @@ static int top(fuser *f, int i) {
 
 static int group_of(fuser *f, hlo_ref r) {
     int p = f->position[r];
-    return p && f->of[p - 1] >= 0 ? top(f, f->of[p - 1]) : -1;
+    return p >= 0 && f->of[p] >= 0 ? top(f, f->of[p]) : -1;
 }
 
 static void close_group(fuser *f, hlo_ref r) {
@@ -86,8 +87,8 @@ static bool reshapes_member(fuser *f, const hlo_node *node) {
 }
 
 static void need(bool *needed, fuser *f, hlo_ref r) {
-    if (f->position[r])
-        needed[f->position[r] - 1] = true;
+    if (f->position[r] >= 0)
+        needed[f->position[r]] = true;
 }
 
 static void need_captured(bool *needed, fuser *f, const hlo_block *block) {
@@ -122,9 +123,9 @@ static void absorb(fuser *f, tt_arena *arena, const bool *is_result) {
         int mine = member ? top(f, f->of[i]) : f->of[i];
         for (uint32_t k = 0; k < node->n_operands; k++) {
             hlo_ref o = node->operands[k];
-            if (!f->position[o])
+            int p = f->position[o];
+            if (p < 0)
                 continue;
-            int p = f->position[o] - 1;
             if (mine == ENG_LOOKED_THROUGH)
                 reader[p] = SHARED;
             else if (mine < 0)
@@ -133,7 +134,7 @@ static void absorb(fuser *f, tt_arena *arena, const bool *is_result) {
                 reader[p] = reader[p] == UNUSED || reader[p] == mine ? mine : SHARED;
             if (member) {
                 loop_view v;
-                loop_view_resolve(f->g, o, node->type, &v);
+                loop_view_resolve(f->g, &(loop_scope){f->block, f->position}, o, node->type, &v);
                 if (v.base != o && hlo_node_at(f->g, v.base)->op != HLO_CONSTANT && hlo_node_at(f->g, v.base)->op != HLO_IOTA)
                     need(needed, f, v.base);
                 else if (v.base == o && !(hlo_node_at(f->g, o)->op == HLO_CONSTANT || hlo_node_at(f->g, o)->op == HLO_IOTA))
@@ -148,9 +149,10 @@ static void absorb(fuser *f, tt_arena *arena, const bool *is_result) {
 void eng_fuse(tt_arena *arena, const hlo_graph *g, const hlo_block *block, const bool *is_result, int *out_group, int *out_n_groups) {
     fuser f = {.g = g, .block = block, .of = out_group};
     f.position = TT_NEW_N(arena, int, g->n_nodes + 1);
+    memset(f.position, -1, sizeof *f.position * (g->n_nodes + 1));
     f.groups = TT_NEW_N(arena, group, block->n_nodes + 1);
     for (int i = 0; i < block->n_nodes; i++) {
-        f.position[block->nodes[i]] = i + 1;
+        f.position[block->nodes[i]] = i;
         out_group[i] = -1;
     }
     for (int i = 0; i < block->n_nodes; i++) {

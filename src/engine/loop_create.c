@@ -14,6 +14,7 @@ typedef struct value { hlo_ref ref; int slot, last_use; bool needed; } value;
 typedef struct builder {
     tt_arena *arena;
     const hlo_graph *g;
+    const loop_scope *scope;
     eng_loop *l;
     value *table;            /* open addressing by ref */
     uint32_t mask;
@@ -108,7 +109,7 @@ static void keep_steps(builder *b, loop_source *s, const loop_view *v) {
 /* The source that reads r over `shape`: its slot. */
 static int add_source(builder *b, hlo_ref r, const hlo_type *shape) {
     loop_view v;
-    loop_view_resolve(b->g, r, shape, &v);
+    loop_view_resolve(b->g, b->scope, r, shape, &v);
     const hlo_node *base = hlo_node_at(b->g, v.base);
     loop_source s = {.kind = LOOP_MAP, .dtype = base->type->dtype, .input = -1, .offset = v.offset};
     s.size = tt_dtype_size(s.dtype);
@@ -377,11 +378,11 @@ static void number_slots(builder *b) {
     }
 }
 
-eng_loop *eng_loop_create(tt_arena *arena, const hlo_graph *g, int n_nodes, const hlo_ref *nodes, int n_outputs, const hlo_ref *outputs,
-                          int *out_n_inputs, const hlo_ref **out_inputs) {
+static eng_loop *create(tt_arena *arena, const hlo_graph *g, const loop_scope *scope, int n_nodes, const hlo_ref *nodes, int n_outputs,
+                        const hlo_ref *outputs, int *out_n_inputs, const hlo_ref **out_inputs) {
     if (n_outputs < 1)
         return NULL;
-    builder b = {.arena = arena, .g = g, .l = TT_NEW(arena, eng_loop), .max_size = 1};
+    builder b = {.arena = arena, .g = g, .scope = scope, .l = TT_NEW(arena, eng_loop), .max_size = 1};
     eng_loop *l = b.l;
     uint32_t cap = 8;
     int most = count_operands(g, n_nodes, nodes) + n_outputs;
@@ -433,4 +434,15 @@ eng_loop *eng_loop_create(tt_arena *arena, const hlo_graph *g, int n_nodes, cons
     *out_n_inputs = l->n_inputs;
     *out_inputs = b.inputs;
     return l;
+}
+
+eng_loop *eng_loop_create(tt_arena *arena, const hlo_graph *g, int n_nodes, const hlo_ref *nodes, int n_outputs, const hlo_ref *outputs,
+                          int *out_n_inputs, const hlo_ref **out_inputs) {
+    return create(arena, g, NULL, n_nodes, nodes, n_outputs, outputs, out_n_inputs, out_inputs);
+}
+
+eng_loop *eng_loop_create_in(tt_arena *arena, const hlo_graph *g, const hlo_block *block, const int *positions, int n_nodes,
+                             const hlo_ref *nodes, int n_outputs, const hlo_ref *outputs, int *out_n_inputs, const hlo_ref **out_inputs) {
+    loop_scope scope = {block, positions};
+    return create(arena, g, &scope, n_nodes, nodes, n_outputs, outputs, out_n_inputs, out_inputs);
 }

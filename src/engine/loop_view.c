@@ -142,7 +142,14 @@ static bool walk_through(const hlo_graph *g, const hlo_node *node, walk *w) {
     }
 }
 
-void loop_view_resolve(const hlo_graph *g, hlo_ref r, const hlo_type *shape, loop_view *v) {
+static bool in_scope(const loop_scope *scope, hlo_ref r) {
+    if (!scope)
+        return true;
+    int at = scope->positions[r];
+    return at >= 0 && at < scope->block->n_nodes && scope->block->nodes[at] == r;
+}
+
+void loop_view_resolve(const hlo_graph *g, const loop_scope *scope, hlo_ref r, const hlo_type *shape, loop_view *v) {
     const hlo_type *t = hlo_type_of(g, r);
     walk w = {.rank = shape->rank};
     bool spread = t->rank == 0 && shape->rank > 0;
@@ -150,7 +157,7 @@ void loop_view_resolve(const hlo_graph *g, hlo_ref r, const hlo_type *shape, loo
         w.to[d] = spread || shape->dims[d] == 1 ? -1 : d;
         w.step[d] = 1;
     }
-    while (loop_view_is(g, r) && hlo_node_at(g, r)->n_operands && walk_through(g, hlo_node_at(g, r), &w))
+    while (loop_view_is(g, r) && hlo_node_at(g, r)->n_operands && in_scope(scope, r) && walk_through(g, hlo_node_at(g, r), &w))
         r = hlo_node_at(g, r)->operands[0];
     t = hlo_type_of(g, r);
     v->rank = shape->rank;
@@ -170,7 +177,7 @@ void loop_view_resolve(const hlo_graph *g, hlo_ref r, const hlo_type *shape, loo
         v->offset += w.start[k] * inner_stride(t, k);
     for (int d = 0; d < w.rank; d++)
         v->strides[d] = w.to[d] < 0 ? 0 : w.step[d] * inner_stride(t, w.to[d]);
-    while (hlo_node_at(g, r)->op == HLO_RESHAPE && loop_view_is(g, r) && hlo_node_at(g, hlo_node_at(g, r)->operands[0])->op != HLO_IOTA)
+    while (hlo_node_at(g, r)->op == HLO_RESHAPE && loop_view_is(g, r) && in_scope(scope, r) && hlo_node_at(g, hlo_node_at(g, r)->operands[0])->op != HLO_IOTA)
         r = hlo_node_at(g, r)->operands[0];
     v->base = r;
 }

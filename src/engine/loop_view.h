@@ -11,9 +11,15 @@ typedef struct loop_view {
     int iota_dim;                       /* base is IOTA: strides and offset are those of the value, along this dim of base */
 } loop_view;
 
+/* Where a loop stands: values of outer blocks are not looked through, since a region sees only what its own operands name. NULL: anywhere. */
+typedef struct loop_scope {
+    const hlo_block *block;
+    const int *positions;               /* [ref]: index in the block, for refs that are in it; anything for others */
+} loop_scope;
+
 /* The view of value r over its own shape, or over `shape` if r is a scalar spread over it. Looks through broadcast_in_dim, transpose,
  * slice, reverse and reshape as far as that pays. */
-void loop_view_resolve(const hlo_graph *g, hlo_ref r, const hlo_type *shape, loop_view *out_view);
+void loop_view_resolve(const hlo_graph *g, const loop_scope *scope, hlo_ref r, const hlo_type *shape, loop_view *out_view);
 /* Shape ops and constants that loop_view_resolve may look through. */
 bool loop_view_is(const hlo_graph *g, hlo_ref r);
 /* A reshape of a value that loops compute belongs to that loop (fuse.c); others must not look through it. */
