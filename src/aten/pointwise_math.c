@@ -153,48 +153,6 @@ LOWER_FN(lower_pw_i1) {
     return elem_end(&e, r);
 }
 
-/* digamma; -inf at +0 and inf at -0 */
-static hlo_ref digamma(const elem *e, hlo_ref x) {
-    hlo_graph *g = e->g;
-    hlo_ref pole = hlo_select(g, elem_negative(e, x), elem_number(e, INFINITY), elem_number(e, -INFINITY));
-    return hlo_select(g, elem_compare(e, "EQ", x, 0), pole, hlo_unary(g, HLO_CHLO_DIGAMMA, x));
-}
-
-LOWER_FN(lower_pw_digamma) {
-    elem e;
-    TT_TRY(elem_begin1(L, &e, ELEM_FLOAT | ELEM_UPCAST | ELEM_REAL));
-    return elem_end(&e, digamma(&e, e.v[0]));
-}
-
-/* The derivative of digamma: reflected below 1/2, moved up by six, then the asymptotic series. */
-static hlo_ref trigamma(const elem *e, hlo_ref x) {
-    hlo_graph *g = e->g;
-    hlo_ref one = elem_number(e, 1), low = elem_compare(e, "LT", x, 0.5);
-    hlo_ref s = hlo_div(g, elem_number(e, pi), hlo_unary(g, HLO_SINE, hlo_mul(g, x, elem_number(e, pi))));
-    hlo_ref y = hlo_select(g, low, hlo_sub(g, one, x), x), sum = elem_number(e, 0);
-    for (int i = 0; i < 6; i++) {
-        sum = hlo_add(g, sum, hlo_div(g, one, hlo_mul(g, y, y)));
-        y = hlo_add(g, y, one);
-    }
-    hlo_ref q = hlo_div(g, one, hlo_mul(g, y, y));
-    hlo_ref tail = hlo_sub(g, elem_number(e, 1.0 / 30), hlo_mul(g, q, elem_number(e, 1.0 / 42)));
-    tail = hlo_mul(g, q, hlo_sub(g, elem_number(e, 1.0 / 6), hlo_mul(g, q, tail)));
-    tail = hlo_add(g, hlo_add(g, one, hlo_div(g, elem_number(e, 0.5), y)), tail);
-    sum = hlo_add(g, sum, hlo_div(g, tail, y));
-    return hlo_select(g, low, hlo_sub(g, hlo_mul(g, s, s), sum), sum);
-}
-
-/* polygamma(int n, Tensor self) for n < 2; chlo's is not exact left of 0 */
-LOWER_FN(lower_pw_polygamma) {
-    elem e;
-    int64_t n = lower_int(L, 0, 0);
-    TT_CHECK(n >= 0, INVALID_ARGUMENT, "polygamma(n, x) does not support negative n.");
-    if (n > 1)
-        LOWER_UNSUPPORTED(L, "n above 1");
-    TT_TRY(elem_begin(L, &e, 1, (const int[]){1}, ELEM_FLOAT | ELEM_UPCAST | ELEM_REAL));
-    return elem_end(&e, n ? trigamma(&e, e.v[0]) : digamma(&e, e.v[0]));
-}
-
 /* nextafter(self, other) */
 LOWER_FN(lower_pw_nextafter) {
     elem e;
