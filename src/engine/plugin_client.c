@@ -337,6 +337,19 @@ tt_pjrt_error *eng_Device_MemoryStats(void *args) {
     return NULL;
 }
 
+static void free_nothing(void *owner) {
+    (void)owner;
+}
+
+tt_pjrt_error *eng_Device_GetAttributes(void *args) {
+    ENG_ARGS(device_attributes, a, free_owner);
+    a->items = NULL;
+    a->count = 0;
+    a->owner = a->device;
+    a->free_owner = free_nothing;
+    return NULL;
+}
+
 /* ---- memories ---- */
 tt_pjrt_error *eng_Memory_Id(void *args) {
     ENG_ARGS(get_int, a, value);

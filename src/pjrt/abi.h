@@ -228,6 +228,15 @@ typedef struct tt_pjrt_client_default_assignment {
     int *assignment;        /* out: device ids, [replica][partition] */
 } tt_pjrt_client_default_assignment;
 
+typedef struct tt_pjrt_device_attributes {
+    TT_PJRT_HEAD
+    tt_pjrt_device *device;
+    const tt_pjrt_named_value *items; /* out, until free_owner(owner) */
+    size_t count;
+    void *owner;
+    void (*free_owner)(void *owner);
+} tt_pjrt_device_attributes;
+
 /* ---- layouts and buffers ---- */
 typedef struct tt_pjrt_layout_tiled {
     TT_PJRT_HEAD
@@ -481,6 +490,7 @@ TT_PJRT_AT(output_dimensions, ranks, 40);
 TT_PJRT_AT(compiled_memory_stats, host_code, 64);
 TT_PJRT_AT(memory_stats, bytes_limit, 80);
 TT_PJRT_SIZE(memory_stats, 192);
+TT_PJRT_AT(device_attributes, free_owner, 48);
 TT_PJRT_AT(topology_create, topology, 48);
 TT_PJRT_AT(compile, executable, 56);
 #undef TT_PJRT_AT
