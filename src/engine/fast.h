@@ -26,6 +26,7 @@ FAST_KERNEL(rng_bit_generator);
 FAST_KERNEL(reduce_window);
 FAST_KERNEL(select_and_scatter);
 FAST_KERNEL(dot_general);      /* fast_dot.c */
+FAST_KERNEL(dot);
 FAST_KERNEL(convolution);      /* fast_conv.c */
 
 /* What the value r of a region is, in terms of the block's parameters: "select(or(GT(p0,p2),...),p0,p2)". False: too long or not

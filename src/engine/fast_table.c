@@ -27,6 +27,7 @@ const eng_kernel eng_fast_kernels[HLO_N_OPS] = {
     [HLO_REDUCE_WINDOW] = eng_fast_reduce_window,
     [HLO_SELECT_AND_SCATTER] = eng_fast_select_and_scatter,
     [HLO_DOT_GENERAL] = eng_fast_dot_general,
+    [HLO_DOT] = eng_fast_dot,
     [HLO_CONVOLUTION] = eng_fast_convolution,
 };
 
