@@ -43,6 +43,7 @@ struct eng_memory {
     free_block *lists[N_CLASSES];
 };
 
+static _Atomic int64_t cached_everywhere; /* bytes in the lists of all devices; each keeps within the same cap */
 static _Atomic int64_t allocations; /* of all devices, for TORCH_TPU_FAULT=alloc:N */
 
 /* Rounds up to the size class; false when no block is that large. */
@@ -161,6 +162,7 @@ static void empty_lists(eng_memory *m) {
             next = b->next;
             system_free(b, size);
             m->stats.cached -= size;
+            atomic_fetch_sub_explicit(&cached_everywhere, size, memory_order_relaxed);
         }
         m->lists[c] = NULL;
     }
@@ -259,6 +261,7 @@ tt_status eng_memory_alloc(eng_memory *m, int64_t bytes, void **out) {
         *out = m->lists[class_];
         m->lists[class_] = m->lists[class_]->next;
         m->stats.cached -= size;
+        atomic_fetch_sub_explicit(&cached_everywhere, size, memory_order_relaxed);
     } else {
         status = alloc_new(m, bytes, size, out);
     }
@@ -285,12 +288,13 @@ void eng_memory_free(eng_memory *m, void *p, int64_t bytes) {
     m->stats.n_live--;
     bool keep = CACHING && size <= m->cap / 2;
     if (keep) {
-        if (m->stats.cached + size > m->cap)
+        if (atomic_load_explicit(&cached_everywhere, memory_order_relaxed) + size > m->cap)
             empty_lists(m);
         free_block *b = p;
         b->next = m->lists[class_];
         m->lists[class_] = b;
         m->stats.cached += size;
+        atomic_fetch_add_explicit(&cached_everywhere, size, memory_order_relaxed);
     }
     pthread_mutex_unlock(&m->lock);
     if (!keep)

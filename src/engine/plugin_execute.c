@@ -131,9 +131,9 @@ static tt_status run_job(eng_job *j, bool *out_started) {
             status = eng_program_run(p, *frame, &run, m.params, m.results, m.slab);
         if (measure) {
             int64_t ns = now_ns() - start, old = atomic_load_explicit(&l->measured_ns, memory_order_relaxed);
-            atomic_store_explicit(&l->measured_ns,
-                                  !old || n < 2 ? ns : (3 * old + (ns < 4 * old ? ns : 4 * old)) / 4,
-                                  memory_order_relaxed);
+            if (old && ns > old) /* a run that lost its CPU says little */
+                ns = old + ((ns < 4 * old ? ns : 4 * old) - old) / 8;
+            atomic_store_explicit(&l->measured_ns, ns > 0 ? ns : 1, memory_order_relaxed);
         }
     }
     if (m.params)
