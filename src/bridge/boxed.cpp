@@ -207,6 +207,33 @@ bool prepare_indices(IValue &list, Device device, c10::IntArrayRef sizes) {
     return true;
 }
 
+// x[mask] = number: a masked fill, so that no mask is read back. True when the list is one mask and the value one element.
+static bool fill_by_mask(const IValue *args) {
+    const auto &self = args[0].toTensor(), &value = args[2].toTensor();
+    if (args[3].toBool() || value.numel() != 1 || self.device().type() != kTPU || (value.device() != self.device() && value.dim() != 0))
+        return false;
+    Tensor mask;
+    int64_t before = 0, after = 0;
+    for (const auto &item : args[1].toListRef()) {
+        if (!item.isTensor() || !item.toTensor().defined()) {
+            (mask.defined() ? after : before)++;
+            continue;
+        }
+        if (mask.defined() || item.toTensor().scalar_type() != at::kBool || item.toTensor().device() != self.device())
+            return false;
+        mask = item.toTensor();
+    }
+    if (!mask.defined() || before + mask.dim() + after > self.dim())
+        return false;
+    for (int64_t i = 0; i < mask.dim(); i++)
+        if (mask.size(i) != self.size(before + i))
+            return false; // the general way raises PyTorch's text
+    for (int64_t i = before + mask.dim(); i < self.dim(); i++)
+        mask = mask.unsqueeze(-1);
+    self.masked_fill_(mask, value.dim() ? value.reshape({}) : value);
+    return true;
+}
+
 // ---------------------------------------------------------------- the kernel
 enum Form { FUNCTIONAL, IN_PLACE, OUT };
 
@@ -411,6 +438,10 @@ void Boxed::operator()(const c10::OperatorHandle &op, DispatchKeySet, Stack *sta
     follow_default_dtype();
     IValue *args = stack->data() + stack->size() - n_args;
     if (C10_UNLIKELY(index_list >= 0)) {
+        if (form == IN_PLACE && (!strcmp(name, "index_put_") || !strcmp(name, "_index_put_impl_")) && fill_by_mask(args)) {
+            torch::jit::drop(*stack, static_cast<size_t>(n_args) - 1);
+            return;
+        }
         const auto &indexed = args[0].toTensor();
         if (indexed.device().type() == kTPU)
             prepare_indices(args[index_list], indexed.device(), indexed.sizes());

@@ -457,7 +457,7 @@ struct Generator final : c10::GeneratorImpl {
     }
 };
 
-static const at::Generator &default_generator(DeviceIndex index) {
+const at::Generator &default_generator(DeviceIndex index) {
     static const auto *all = [] {
         auto *made = new std::vector<at::Generator>;
         for (DeviceIndex i = 0; i < device_count(); i++)

@@ -4,7 +4,6 @@
 #include "bridge/tensor.h"
 #include "base/env.h"
 #include "base/log.h"
-#include <ATen/Context.h>
 #include <torch/version.h>
 
 namespace tpu {
@@ -120,7 +119,7 @@ static void define_statistics(torch::Library &m) {
 
 static void define_tensors(torch::Library &m) {
     m.def("default_generator(int device) -> Generator?", [](int64_t device) -> std::optional<at::Generator> {
-        return at::globalContext().defaultGenerator(Device(kTPU, static_cast<DeviceIndex>(device)));
+        return default_generator(static_cast<DeviceIndex>(device));
     });
     // The host address of a tensor's first byte, 0 when the plugin has none. For collectives; the caller keeps the tensor alive.
     m.def("host_pointer(Tensor tensor, bool writable) -> int", [](const Tensor &tensor, bool writable) -> int64_t {

@@ -37,6 +37,7 @@ Device resolve(std::optional<Device>);             // a tpu device with a concre
 c10::Allocator *allocator();
 c10::DataPtr make_data_ptr(tt_storage *taken);
 void storage_deleter(void *);
+const at::Generator &default_generator(DeviceIndex); // does not start the runtime
 void rng_take(void *generator, int device, uint64_t increment, uint64_t *out_seed, uint64_t *out_offset);
 
 // The core's storage behind PyTorch's, and the byte offset at which PyTorch's begins. Fast when the pointer is ours; slow for

@@ -135,3 +135,12 @@ def test_masks_in_indices(same):
         return y, z, w, t[torch.tensor([True, False, True], device=t.device), 1:], t[:, torch.tensor([True, False, True, True], device=t.device)]
 
     same(f, torch.arange(12.0).reshape(3, 4))
+
+
+def test_filling_by_a_mask_reads_nothing_back(x):
+    torch.tpu.reset_cpu_fallback_counts()
+    x[x > 5] = 0
+    x[:, torch.tensor([True, False, False, True], device="tpu")] = -1.0
+    x[torch.tensor([False, True, False], device="tpu")] = torch.tensor(7.0, device="tpu")
+    assert torch.tpu.host_op_counts() == {} and torch.tpu.cpu_fallback_counts() == {}
+    assert x.tolist() == [[-1, 1, 2, -1], [7, 7, 7, 7], [-1, 0, 0, -1]]
