@@ -110,14 +110,20 @@ static hlo_ref repeat(tt_lower *L, hlo_ref x, int dim, int64_t factor) {
     return hlo_reshape(L->g, x, t.rank, t.dims);
 }
 
-static hlo_ref interpolate(tt_lower *L, hlo_ref x, int dim, const taps *t, int64_t in, int64_t out) {
+/* The factor when output i is input i / factor throughout, else 0. */
+static int64_t whole_factor(const taps *t, int64_t in, int64_t out) {
+    if (t->n != 1 || out % in)
+        return 0;
+    for (int64_t i = 0; i < out; i++)
+        if (t->at[0][i] != i / (out / in))
+            return 0;
+    return out / in;
+}
+
+static hlo_ref interpolate(tt_lower *L, hlo_ref x, int dim, const taps *t, int64_t out) {
     hlo_graph *g = L->g;
-    if (t->n == 1) {
-        bool whole = out % in == 0;
-        for (int64_t i = 0; whole && i < out; i++)
-            whole = t->at[0][i] == i / (out / in);
-        return whole ? repeat(L, x, dim, out / in) : pick(L, x, dim, out, t->at[0]);
-    }
+    if (t->n == 1)
+        return pick(L, x, dim, out, t->at[0]);
     hlo_ref sum = HLO_NONE;
     for (int k = 0; k < t->n; k++) {
         hlo_ref v = pick(L, x, dim, out, t->at[k]);
@@ -157,7 +163,7 @@ static tt_status resample(tt_lower *L, bool backward) {
     bool moves = mode <= NEAREST_EXACT && !backward; /* values only move: no need to widen */
     if (!moves)
         x = hlo_convert(L->g, x, wide);
-    for (int d = 0; d < n; d++) {
+    for (int d = n - 1; d >= 0; d--) { /* the last dim first, while rows are short */
         int64_t in = backward ? input.v[d + 2] : t.dims[d + 2], out = size.v[d];
         TT_CHECK(in > 0 && out > 0, INVALID_ARGUMENT, "Input and output sizes should be greater than 0, but got input (%lld) output (%lld)", (long long)in, (long long)out);
         TT_CHECK(in < INT32_MAX && out < INT32_MAX && (!backward || in * out < 1 << 26), UNIMPLEMENTED, "interpolation from %lld to %lld", (long long)in, (long long)out);
@@ -166,7 +172,8 @@ static tt_status resample(tt_lower *L, bool backward) {
         if (in == out && mode == LINEAR && (align || given == 0 || given == 1))
             continue;
         taps w = make_taps(L, in, out, mode, align, given, t.dtype == TT_F64);
-        x = backward ? spread_back(L, x, d + 2, &w, in, out) : interpolate(L, x, d + 2, &w, in, out);
+        int64_t factor = backward ? 0 : whole_factor(&w, in, out);
+        x = factor ? repeat(L, x, d + 2, factor) : backward ? spread_back(L, x, d + 2, &w, in, out) : interpolate(L, x, d + 2, &w, out);
     }
     lower_out_like(L, hlo_convert(L->g, x, t.dtype), lower_tensor(L, 0));
     return TT_OK;
