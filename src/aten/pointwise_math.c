@@ -143,16 +143,6 @@ LOWER_FN(lower_pw_entr) {
     return elem_end(&e, hlo_select(g, elem_nan(&e, x), x, r));
 }
 
-/* special_i1e; special_i1 (param 1): exp(|x|) i1e(x) */
-LOWER_FN(lower_pw_i1) {
-    elem e;
-    TT_TRY(elem_begin1(L, &e, ELEM_FLOAT | ELEM_UPCAST | ELEM_REAL));
-    hlo_ref r = hlo_unary(e.g, HLO_CHLO_BESSEL_I1E, e.v[0]);
-    if (L->row->param)
-        r = hlo_mul(e.g, hlo_unary(e.g, HLO_EXP, hlo_unary(e.g, HLO_ABS, e.v[0])), r);
-    return elem_end(&e, r);
-}
-
 /* nextafter(self, other) */
 LOWER_FN(lower_pw_nextafter) {
     elem e;

@@ -21,6 +21,13 @@ nn.functional.fold nn.functional.channel_shuffle nn.functional.pixel_shuffle ara
 block_diag unfold broadcast_to narrow split chunk unbind movedim""".split()
 REDUCTIONS = """sum mean nansum nanmean prod amax amin max min argmax argmin all any var std var_mean std_mean norm linalg.vector_norm
 logsumexp cumsum cumprod cummax cummin count_nonzero median nanmedian kthvalue mode histc aminmax renorm dist""".split()
+SPECIAL = [
+    f"special.{n}"
+    for n in """airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 entr erfcx i0e i1 i1e log_ndtr modified_bessel_i0 modified_bessel_i1
+modified_bessel_k0 modified_bessel_k1 ndtri scaled_modified_bessel_k0 scaled_modified_bessel_k1 spherical_bessel_j0 xlog1py zeta
+chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w hermite_polynomial_h hermite_polynomial_he
+laguerre_polynomial_l legendre_polynomial_p shifted_chebyshev_polynomial_t""".split()
+] + ["i0", "frexp", "polygamma"]
 BFLOAT16 = """add mul div exp log sigmoid tanh rsqrt sum mean var softplus cumsum amax where""".split()
 
 
@@ -45,6 +52,22 @@ def mode(request):
 @pytest.mark.parametrize("name", FLOATS)
 def test_float32(name):
     check_op(name, torch.float32, limit=4, skip=lambda sample: "nuc" in sample.args)
+
+
+@pytest.mark.parametrize("name", SPECIAL)
+def test_special(name):
+    check_op(name, torch.float32, limit=3)
+
+
+@pytest.mark.parametrize("name", [n for n in SPECIAL if hasattr(torch.special, n.split(".")[-1]) and "poly" not in n and n not in ("special.zeta", "special.xlog1py")])
+def test_special_is_as_exact_as_the_cpu(name):
+    f = getattr(torch.special, name.split(".")[-1])
+    x = torch.cat([torch.linspace(-30, 30, 4001), torch.logspace(-6, 1.5, 500)]) if name != "special.ndtri" else torch.rand(5000)
+    exact, cpu, have = f(x.double()), f(x).double(), f(x.to("tpu")).cpu().double()
+    finite = torch.isfinite(cpu) & torch.isfinite(exact)
+    assert torch.equal(torch.isfinite(have), torch.isfinite(cpu))
+    off = lambda v: ((v - exact).abs() / (exact.abs() + 0.1))[finite].max()  # noqa: E731
+    assert off(have) < 3 * off(cpu) + 1e-6
 
 
 @pytest.mark.parametrize("f", [lambda x: x.logcumsumexp(0), lambda x: x.logcumsumexp(-1), torch.sgn])
