@@ -35,10 +35,13 @@ typedef struct job {
     char *y;
     loop_kernel combine, widen, narrow;
     char identity[16];
+    bool in_order;          /* small windows of floats add up in the specification's order */
     /* scans */
     bool backward;
     int64_t length, inner;
 } job;
+
+enum { SHORT = 64 }; /* up to here sums go step by step in their own type, as the specification has it; longer scans would lose digits */
 
 /* ---- scans ---- */
 
@@ -120,7 +123,7 @@ static void scan_row(const job *j, int64_t row) {
     const char *from = j->x + row * j->length * j->size;
     char *to = j->y + row * j->length * j->size;
     if (j->op == HLO_ADD)
-        switch ((int)j->dtype) {
+        switch (j->acc == j->dtype && j->dtype == TT_F32 ? TT_DTYPE_NONE : (int)j->dtype) {
         case TT_F32: SCAN_ROW(float, double);
         case TT_F64: SCAN_ROW(double, double);
         case TT_I64: SCAN_ROW(uint64_t, uint64_t);
@@ -159,8 +162,31 @@ static void scan_range(void *context, int64_t from, int64_t to) {
 
 typedef struct room { char *padded, *acc, *wide, *picked; } room;
 
-/* Every input row that the window of output row `at` covers, combined into `to`. */
-static void combine_rows(const job *j, const int64_t *at, room *r, char *to) {
+static void pick_strided(char *to, const char *from, int size, int64_t stride, int64_t n) {
+    if (size == 4)
+        for (int64_t i = 0; i < n; i++)
+            memcpy(to + 4 * i, from + 4 * i * stride, 4);
+    else
+        for (int64_t i = 0; i < n; i++)
+            memcpy(to + size * i, from + size * i * stride, (size_t)size);
+}
+
+/* The padded row's elements under each position of the window along the row, combined into acc. */
+static void combine_along(const job *j, room *r, char *acc) {
+    int last = j->rank - 1;
+    int64_t stride = j->w.stride[last], n = j->y_dims[last];
+    for (int64_t k = 0; k < j->w.size[last]; k++) {
+        const char *from = r->padded + k * j->w.dilation[last] * j->acc_size;
+        if (stride > 1) {
+            pick_strided(r->picked, from, j->acc_size, stride, n);
+            from = r->picked;
+        }
+        j->combine(acc, acc, from, NULL, n);
+    }
+}
+
+/* Every input row that the window of output row `at` covers: combined into `to`, or, element by element in the window's order, into acc. */
+static void combine_rows(const job *j, const int64_t *at, room *r, char *to, char *acc) {
     int last = j->rank - 1;
     int64_t k[HLO_MAX_RANK] = {0}, width = j->x_dims[last];
     for (;;) {
@@ -177,7 +203,12 @@ static void combine_rows(const job *j, const int64_t *at, room *r, char *to) {
                 j->widen(r->wide, row, NULL, NULL, width);
                 row = r->wide;
             }
-            j->combine(to, to, row, NULL, width);
+            if (acc) {
+                memcpy(to, row, (size_t)(width * j->acc_size));
+                combine_along(j, r, acc);
+            } else {
+                j->combine(to, to, row, NULL, width);
+            }
         }
         int d = last - 1;
         for (; d >= 0; d--) {
@@ -190,34 +221,18 @@ static void combine_rows(const job *j, const int64_t *at, room *r, char *to) {
     }
 }
 
-static void pick_strided(char *to, const char *from, int size, int64_t stride, int64_t n) {
-    if (size == 4)
-        for (int64_t i = 0; i < n; i++)
-            memcpy(to + 4 * i, from + 4 * i * stride, 4);
-    else
-        for (int64_t i = 0; i < n; i++)
-            memcpy(to + size * i, from + size * i * stride, (size_t)size);
-}
-
 static void pool_row(const job *j, const int64_t *at, room *r, char *y) {
     int last = j->rank - 1;
-    int64_t low = j->w.pad[2 * last], high = j->w.pad[2 * last + 1], width = j->x_dims[last], n = j->y_dims[last], stride = j->w.stride[last];
+    int64_t low = j->w.pad[2 * last], high = j->w.pad[2 * last + 1], width = j->x_dims[last], n = j->y_dims[last];
     char *acc = j->narrow ? r->acc : y;
-    bool whole = j->w.size[last] == 1 && stride == 1 && !low && !high;
+    bool whole = j->w.size[last] == 1 && j->w.stride[last] == 1 && !low && !high;
     char *rows = whole ? acc : r->padded;
     fast_fill(rows, j->identity, j->acc_size, low + width + high);
-    combine_rows(j, at, r, rows + low * j->acc_size);
-    if (!whole) {
+    if (!whole)
         fast_fill(acc, j->identity, j->acc_size, n);
-        for (int64_t k = 0; k < j->w.size[last]; k++) {
-            const char *from = r->padded + k * j->w.dilation[last] * j->acc_size;
-            if (stride > 1) {
-                pick_strided(r->picked, from, j->acc_size, stride, n);
-                from = r->picked;
-            }
-            j->combine(acc, acc, from, NULL, n);
-        }
-    }
+    combine_rows(j, at, r, rows + low * j->acc_size, !whole && j->in_order ? acc : NULL);
+    if (!whole && !j->in_order)
+        combine_along(j, r, acc);
     if (j->narrow)
         j->narrow(y, acc, NULL, NULL, n);
 }
@@ -261,7 +276,7 @@ tt_status eng_fast_reduce_window(eng_run *run, const hlo_graph *g, const hlo_nod
             return eng_not_mine;
     int dim = scan_dim(&j);
     bool sums = (j.op == HLO_ADD || j.op == HLO_MULTIPLY) && tt_is_float(j.dtype), half = j.dtype == TT_BF16 || j.dtype == TT_F16;
-    j.acc = !sums ? j.dtype : dim >= 0 ? TT_F64 : half ? TT_F32 : j.dtype;
+    j.acc = !sums || (dim >= 0 && j.x_dims[dim] <= SHORT) ? j.dtype : dim >= 0 ? TT_F64 : half ? TT_F32 : j.dtype;
     j.acc_size = tt_dtype_size(j.acc);
     j.combine = loop_find(j.op, j.acc, j.acc, 0);
     if (j.acc != j.dtype) {
@@ -284,6 +299,7 @@ tt_status eng_fast_reduce_window(eng_run *run, const hlo_graph *g, const hlo_nod
     int64_t rows = total / j.y_dims[j.rank - 1], taps = 1;
     for (int d = 0; d < j.rank; d++)
         taps *= j.w.size[d];
+    j.in_order = sums && taps <= SHORT;
     fast_ranges(rows, rows * (1 << 16) / loop_max(1, total * taps), pool_range, &j);
     return TT_OK;
 }
