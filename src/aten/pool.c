@@ -329,6 +329,18 @@ static hlo_ref gather_back(tt_lower *L, const pool *p, hlo_ref index, hlo_ref dy
     return hlo_slice(g, sum, start, limit, NULL);
 }
 
+/* dx [B, in...] from dy [B, out...] and its flat indices (i64), as the composite tt.max_pool_backward. Inside, shifted slices where the windows are
+ * regular and small: a TPU scatters one element at a time. */
+static hlo_ref max_backward(tt_lower *L, const pool *p, hlo_ref dy, hlo_ref index) {
+    hlo_graph *g = L->g;
+    hlo_ref in[2] = {dy, hlo_convert(g, index, TT_I64)}, q[2], dx, out;
+    hlo_composite c = hlo_composite_begin(g, "tt.max_pool_backward", NULL, 2, in, q);
+    bool regular = !p->adaptive && taps(p) <= 64;
+    dx = regular ? gather_back(L, p, hlo_convert(g, q[1], TT_I32), q[0]) : scatter_planes(L, p, q[1], q[0]);
+    hlo_composite_end(g, &c, 1, &dx, &out);
+    return out;
+}
+
 /* max_pool{2,3}d_with_indices_backward(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices) */
 LOWER(lower_max_pool_backward) {
     pool p;
@@ -337,8 +349,7 @@ LOWER(lower_max_pool_backward) {
     with_batch(&p, p.out, dims);
     tt_dtype wide = lower_accumulate_dtype(p.x.dtype);
     hlo_ref dy = hlo_reshape(L->g, hlo_convert(L->g, lower_value(L, 0), wide), p.n + 1, dims);
-    hlo_ref index = hlo_reshape(L->g, hlo_convert(L->g, lower_value(L, 7), TT_I32), p.n + 1, dims);
-    hlo_ref dx = taps(&p) <= 64 ? gather_back(L, &p, index, dy) : scatter_planes(L, &p, index, dy);
+    hlo_ref dx = max_backward(L, &p, dy, hlo_reshape(L->g, lower_value(L, 7), p.n + 1, dims));
     lower_out_like(L, from_planes(L, &p, hlo_convert(L->g, dx, p.x.dtype), p.in), lower_tensor(L, 1));
     return TT_OK;
 }
@@ -353,7 +364,7 @@ LOWER(lower_adaptive_max_pool_backward) {
     int64_t dims[MAX_SPATIAL + 1];
     with_batch(&p, p.out, dims);
     hlo_ref dy = hlo_reshape(L->g, hlo_convert(L->g, lower_value(L, 0), lower_accumulate_dtype(p.x.dtype)), n + 1, dims);
-    hlo_ref dx = scatter_planes(L, &p, hlo_reshape(L->g, lower_value(L, 2), n + 1, dims), dy);
+    hlo_ref dx = max_backward(L, &p, dy, hlo_reshape(L->g, lower_value(L, 2), n + 1, dims));
     lower_out_like(L, from_planes(L, &p, hlo_convert(L->g, dx, p.x.dtype), p.in), lower_tensor(L, 1));
     return TT_OK;
 }

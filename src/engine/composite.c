@@ -9,7 +9,8 @@
  * tt.rms_norm(x[.., n], weight[n]?) {eps, has_weight}    -> y, rstd[..]
  * tt.sdpa(q[B,H,L,E], k[B,Hk,S,E], v[B,Hk,S,Ev], mask?) {scale, causal, has_mask} -> out, lse[B,H,L]
  *   the mask: [B|1,H|1,L|1,S] or fewer leading dimensions; q's type or f32 is added, i1 keeps where true
- * tt.sdpa_backward(grad, q, k, v, mask?, out, lse) {the same}               -> dq, dk, dv */
+ * tt.sdpa_backward(grad, q, k, v, mask?, out, lse) {the same}               -> dq, dk, dv
+ * tt.max_pool_backward(grad[B, ..], index[B, ..]) -> dx[B, ..]; index: i64, the place in dx's plane that each grad goes to */
 #include "engine/composite.h"
 #include <ctype.h>
 #include <stdlib.h>
@@ -157,6 +158,11 @@ static bool fits_sdpa_backward(const signature *s) {
            hlo_type_equal(s->in[2], s->out[1]) && hlo_type_equal(s->in[3], s->out[2]);
 }
 
+static bool fits_max_pool_backward(const signature *s) {
+    return s->n_in == 2 && s->n_out == 1 && s->in[0]->dtype == TT_F32 && s->in[1]->dtype == TT_I64 && s->out[0]->dtype == TT_F32 &&
+           s->in[0]->rank >= 1 && s->out[0]->rank >= 1 && hlo_dims_equal(s->in[0], s->in[1]) && s->out[0]->dims[0] == s->in[0]->dims[0];
+}
+
 static const struct {
     const char *name;
     bool (*fits)(const signature *);
@@ -169,6 +175,7 @@ static const struct {
     {"tt.rms_norm", fits_rms_norm, eng_rms_norm},
     {"tt.sdpa", fits_sdpa, eng_sdpa},
     {"tt.sdpa_backward", fits_sdpa_backward, eng_sdpa_backward},
+    {"tt.max_pool_backward", fits_max_pool_backward, eng_max_pool_backward},
 };
 
 static int find(const hlo_node *composite) {
