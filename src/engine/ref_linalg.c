@@ -1,7 +1,6 @@
-/* ref_linalg.c - reference kernels of cholesky, triangular_solve, fft and the batch_norm family.
+/* ref_linalg.c - reference kernels of cholesky, triangular_solve and the batch_norm family.
  *
- * Matrices are computed in complex double whatever their type: one code for real and complex. FFT takes any length, by its
- * prime factors. */
+ * Matrices are computed in complex double whatever their type: one code for real and complex. */
 #include "engine/ref.h"
 #include <complex.h>
 #include <math.h>
@@ -114,100 +113,6 @@ REF_KERNEL(triangular_solve) {
             tri_solve(&t, x + b * each + (t.right ? v * columns : v), t.right ? 1 : columns);
     }
     write_complex(x, out);
-    return TT_OK;
-}
-
-/* ---- fft ---- */
-/* out[k] = sum in[j * stride] exp(sign 2 pi i j k / n), by decimation in time over the smallest prime factor. */
-static void dft(const cplx *in, int64_t stride, cplx *out, int64_t n, double sign, cplx *scratch) {
-    int64_t p = 2;
-    while (p * p <= n && n % p)
-        p++;
-    p = n % p ? n : p;
-    if (n == 1) {
-        out[0] = in[0];
-        return;
-    }
-    int64_t m = n / p;
-    for (int64_t r = 0; r < p; r++)
-        dft(in + r * stride, stride * p, scratch + r * m, m, sign, out + r * m);
-    for (int64_t k = 0; k < n; k++) {
-        cplx s = 0;
-        for (int64_t r = 0; r < p; r++) {
-            double angle = 2 * M_PI * (double)(r * k % n) / (double)n;
-            s += mul(scratch[r * m + k % m], __builtin_complex(cos(angle), sign * sin(angle)));
-        }
-        out[k] = s;
-    }
-}
-
-/* One dimension of a dense array, in place. */
-static tt_status dft_dim(cplx *x, const int64_t *dims, int rank, int dim, double sign) {
-    int64_t n = dims[dim], inner = 1, outer = 1;
-    for (int d = 0; d < rank; d++)
-        *(d < dim ? &outer : &inner) *= d == dim ? 1 : dims[d];
-    REF_AUTO(cplx) line = NULL;
-    REF_AUTO(cplx) scratch = NULL;
-    TT_TRY(ref_alloc(n, sizeof *line, &line));
-    TT_TRY(ref_alloc(n, sizeof *scratch, &scratch));
-    for (int64_t o = 0; o < outer; o++)
-        for (int64_t i = 0; i < inner; i++) {
-            cplx *at = x + o * n * inner + i;
-            dft(at, inner, line, n, sign, scratch);
-            for (int64_t k = 0; k < n; k++)
-                at[k * inner] = sign > 0 ? line[k] / (double)n : line[k];
-        }
-    return TT_OK;
-}
-
-/* Copies the part of src that fits into dst's shape; with `hermitian` the missing half of the last dim is mirrored. */
-static void fit(const cplx *src, const int64_t *from, cplx *dst, const int64_t *to, int rank, bool hermitian, int n_fft) {
-    int64_t at[HLO_MAX_RANK] = {0};
-    do {
-        int64_t i = 0, last = at[rank - 1];
-        bool mirror = hermitian && last >= from[rank - 1];
-        for (int d = 0; d < rank; d++) {
-            int64_t k = at[d];
-            if (mirror && d >= rank - n_fft)
-                k = k ? to[d] - k : 0;
-            i = i * from[d] + k;
-        }
-        *dst++ = mirror ? conj_of(src[i]) : src[i];
-    } while (ref_next(rank, to, at));
-}
-
-REF_KERNEL(fft) {
-    (void)run, (void)g;
-    const char *type = hlo_attr_text(node, HLO_A_FFT_TYPE, "FFT");
-    hlo_ints lengths = hlo_attr_ints(node, HLO_A_FFT_LENGTH);
-    int rank = in->type.rank, n = lengths.n;
-    bool inverse = !strcmp(type, "IFFT") || !strcmp(type, "IRFFT"), to_real = !strcmp(type, "IRFFT"), from_real = !strcmp(type, "RFFT");
-    TT_CHECK(n >= 1 && n <= rank, INVALID_ARGUMENT, "fft over %d of %d dimensions", n, rank);
-    if (ref_count(out) == 0)
-        return TT_OK;
-    hlo_type full = from_real ? in->type : out->type; /* the full transform's shape */
-    for (int i = 0; i < n; i++)
-        TT_CHECK(full.dims[rank - n + i] == lengths.v[i], INVALID_ARGUMENT, "fft: length %lld of a dimension of %lld", (long long)lengths.v[i],
-                 (long long)full.dims[rank - n + i]);
-    int64_t half = lengths.v[n - 1] / 2 + 1;
-    TT_CHECK(!to_real || in->type.dims[rank - 1] == half, INVALID_ARGUMENT, "irfft: %lld elements of a dimension, expected %lld",
-             (long long)in->type.dims[rank - 1], (long long)half);
-    TT_CHECK(!from_real || out->type.dims[rank - 1] == half, INVALID_ARGUMENT, "rfft: malformed result");
-    if (hlo_type_elements(&full) == 0) {
-        memset(out->data, 0, (size_t)hlo_type_bytes(&out->type));
-        return TT_OK;
-    }
-    REF_AUTO(cplx) x = NULL;
-    REF_AUTO(cplx) y = NULL;
-    TT_TRY(read_complex(in, &x));
-    TT_TRY(ref_alloc(hlo_type_elements(&full), sizeof *y, &y));
-    fit(x, in->type.dims, y, full.dims, rank, to_real, n);
-    for (int i = 0; i < n; i++)
-        TT_TRY(dft_dim(y, full.dims, rank, rank - n + i, inverse ? 1 : -1));
-    REF_AUTO(cplx) z = NULL;
-    TT_TRY(ref_alloc(ref_count(out), sizeof *z, &z));
-    fit(y, full.dims, z, out->type.dims, rank, false, n);
-    write_complex(z, out);
     return TT_OK;
 }
 
