@@ -3,6 +3,7 @@
 #include "base/map.h"
 #include "hlo/text.h"
 #include "run/internal.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -80,6 +81,21 @@ void tt_exec_forget(void) {
     executables = NULL;
 }
 
+static const char *size_text(int64_t bytes, char out[32]) {
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+    double v = (double)bytes; int u = 0;
+    for (; v >= 1024 && u < 4; u++) v /= 1024;
+    snprintf(out, 32, u ? "%.2f %s" : "%.0f %s", v, units[u]);
+    return out;
+}
+
+tt_status tt_explain(tt_status status, const char *name, int device) {
+    if (tt_status_code(status) != TT_RESOURCE_EXHAUSTED) return status;
+    tt_memory m; char held[32];
+    tt_memory_get(device, &m);
+    return tt_status_in(status, "%s; tpu:%d holds %s in %lld buffers", name, device, size_text(m.live_bytes, held), (long long)m.live_buffers);
+}
+
 /* ---- strict mode ---- */
 static tt_program *strict_find(const tt_sig *sig, int device, uint64_t donate) {
     for (int i = 0; i < sig->n_strict; i++)
@@ -96,6 +112,7 @@ static tt_status strict_program(tt_sig *sig, int device, uint64_t donate, tt_pro
     for (int i = 0; i < n_params; i++) args[i] = hlo_param(g, hlo_type_of(sig->fragment, sig->fragment->funcs[0]->body->params[i]));
     hlo_graph_splice(g, sig->fragment, args, results);
     hlo_return(g, sig->n_outputs, results);
+    if (!g->error) hlo_dce(g);
     for (int k = 0; k < sig->n_outputs; k++) {
         int donor = sig->output_donor[k];
         if (donor >= 0 && donor < 64 && donate >> donor & 1) g->funcs[0]->alias[donor] = k;
@@ -148,5 +165,5 @@ tt_status tt_strict_run(tt_sig *sig, int device, tt_value *const *inputs, uint64
     tt_run_stats.programs_run += !status;
     if (args != few_args) free(args);
     if (outputs != few_outputs) free(outputs);
-    return status;
+    return tt_explain(status, sig->title, device);
 }

@@ -22,6 +22,7 @@ typedef struct tt_value {
     uint32_t index;            /* pending: which value of the window */
     uint32_t epoch, external;  /* its number among the window's externals, valid when epoch is the window's */
     char *error;               /* why there is no buffer: sticky */
+    tt_code error_code;
 } tt_value;
 
 struct tt_storage {
@@ -45,6 +46,8 @@ tt_storage *tt_storage_create_locked(int device, int64_t bytes);
 const hlo_type *tt_storage_type(const tt_storage *, tt_dtype dtype);
 /* The value has a buffer after this: flushes its window if it is pending, raises its error if it failed. */
 TT_MUST_CHECK tt_status tt_value_realize(tt_value *, const char *reason);
+void tt_value_fail(tt_value *, const tt_error *); /* no buffer will come; the error is copied */
+TT_MUST_CHECK tt_status tt_value_error(const tt_value *);
 
 /* ---- signatures: one op at given dtypes, shapes, views, structural arguments (op.c, signature.c) ---- */
 typedef struct tt_sig_result {
@@ -80,7 +83,8 @@ typedef struct tt_program {
     int n_args; uint32_t *arg_external;   /* argument i is this external of the window, or one of the TT_PACK_ codes */
     bool *donate;
     int n_outputs; uint32_t *output_value; /* output i is this value of the window */
-    tt_status error;                      /* compiling failed: kept, so that it is not tried again */
+    tt_status error;                      /* compiling failed: kept, so that it is not tried for ever */
+    int n_failures;
 } tt_program;
 enum { TT_PACK_F64 = 0xFFFFFFF0u, TT_PACK_I64, TT_PACK_RNG };
 
@@ -107,6 +111,8 @@ TT_MUST_CHECK tt_status tt_window_flush(tt_window *, const char *reason);
 /* Runs one op now. donate: bit i gives input i away. */
 TT_MUST_CHECK tt_status tt_strict_run(tt_sig *, int device, tt_value *const *inputs, uint64_t donate, const double *f64, const int64_t *i64,
                                       const uint64_t *rng, tt_value **out_values);
+/* Names the op and what the device holds in an error for lack of memory; others pass. */
+TT_MUST_CHECK tt_status tt_explain(tt_status, const char *name, int device);
 /* Compiles (memory, disk, plugin). The program text is consumed. */
 TT_MUST_CHECK tt_status tt_program_compile(int device, const char *name, const char *reason, int n_ops, const hlo_graph *, tt_executable **out, tt_hash *out_text_hash);
 
@@ -123,6 +129,7 @@ extern tt_stats tt_run_stats;
 extern bool tt_run_is_engine;
 TT_MUST_CHECK tt_status tt_runtime_init_locked(void);
 tt_mode tt_mode_locked(void);
+const char *tt_runtime_library_dir(void);   /* where ttc and the engine lie */
 void tt_compile_note(const char *name, const char *reason, int n_ops, double milliseconds, const char *source);
 void tt_program_sink_call(const char *name, const char *text, size_t length);
 extern int tt_capture_depth;

@@ -24,6 +24,6 @@ char *tt_record_failure(const char *name, const char *text, size_t length, const
     bool ok = fwrite(text, 1, length, f) == length;
     if (fclose(f) || !ok) { unlink(path); return NULL; }
     tt_str s = {0};
-    tt_str_printf(&s, "ttc run %s --plugin %s", path, tt_runtime_plugin());
+    tt_str_printf(&s, "%s/ttc run %s --plugin %s", tt_runtime_library_dir(), path, tt_runtime_plugin());
     return tt_str_take(&s);
 }

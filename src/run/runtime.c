@@ -22,6 +22,7 @@ void tt_exec_forget(void);
 
 /* ---- start ---- */
 void tt_runtime_set_library_dir(const char *dir) { snprintf(library_dir, sizeof library_dir, "%s", dir); }
+const char *tt_runtime_library_dir(void) { return *library_dir ? library_dir : "."; }
 void tt_runtime_set_plugin(const char *path) { snprintf(plugin_path, sizeof plugin_path, "%s", path); }
 
 static bool wants_engine(void) {

@@ -70,9 +70,19 @@ tt_value *tt_value_of_buffer(int device, const hlo_type *interned, tt_buffer *bu
 
 tt_status tt_value_realize(tt_value *v, const char *reason) {
     if (v->pending) TT_TRY(tt_window_flush(tt_window_of(v->device), reason));
-    if (v->error) TT_FAIL(INTERNAL, "%s", v->error);
+    TT_TRY(tt_value_error(v));
     TT_CHECK(v->buffer, INTERNAL, "a tpu value has no buffer after its window ran");
     return TT_OK;
+}
+
+void tt_value_fail(tt_value *v, const tt_error *error) {
+    if (v->error || v->buffer) return;
+    v->error = tt_strdup(tt_status_text(error));
+    v->error_code = tt_status_code(error);
+}
+
+tt_status tt_value_error(const tt_value *v) {
+    return v->error ? tt_status_make(v->error_code, __FILE__, __LINE__, "%s", v->error) : TT_OK;
 }
 
 /* ---- storages: slots in chunks; a slot's number is its address ---- */

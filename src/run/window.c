@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WINDOW_MIN = 256, WINDOW_MAX = 4096, WINDOW_END_MASK = 511 };
+enum { WINDOW_MIN = 256, WINDOW_MAX = 4096, WINDOW_END_MASK = 511, TRIES = 3 };
 
 static tt_window windows[TT_MAX_DEVICES];
 static tt_map *programs; /* window key -> tt_program */
@@ -183,6 +183,12 @@ static tt_hash window_key(const tt_window *w) {
     return h;
 }
 
+static void program_destroy(tt_program *p) {
+    if (p->executable) tt_executable_release(p->executable);
+    tt_status_free(p->error);
+    free(p->name); free(p->arg_external); free(p->donate); free(p->output_value); free(p);
+}
+
 static tt_program *program_create(tt_window *w, const char *reason) {
     tt_program *p = tt_calloc(1, sizeof *p);
     tt_arena *arena = tt_arena_create();
@@ -204,16 +210,14 @@ static tt_status pack_buffer(const tt_window *w, uint32_t code, tt_buffer **out)
 
 static tt_status window_run(tt_window *w, const tt_program *p) {
     if (p->error) TT_FAIL(INTERNAL, "%s", tt_status_text(p->error));
+    for (int i = 0; i < p->n_args; i++)
+        if (p->arg_external[i] < TT_PACK_F64) TT_TRY(tt_value_error(w->externals[p->arg_external[i]]));
     tt_buffer **args = tt_calloc((size_t)p->n_args + 1, sizeof *args), **outputs = tt_calloc((size_t)p->n_outputs + 1, sizeof *outputs);
     tt_buffer *packs[3]; int n_packs = 0;
     tt_status status = TT_OK;
     for (int i = 0; i < p->n_args && !status; i++) {
         uint32_t e = p->arg_external[i];
-        if (e < TT_PACK_F64) {
-            const tt_value *v = w->externals[e];
-            if (v->error) status = TT_ERROR(INTERNAL, "%s", v->error); else args[i] = v->buffer;
-            continue;
-        }
+        if (e < TT_PACK_F64) { args[i] = w->externals[e]->buffer; continue; }
         status = pack_buffer(w, e, &packs[n_packs]);
         if (!status) args[i] = packs[n_packs++];
     }
@@ -226,11 +230,51 @@ static tt_status window_run(tt_window *w, const tt_program *p) {
     return status;
 }
 
-static void window_clear(tt_window *w, const char *error) {
+static tt_status run_op(tt_window *w, const tt_window_op *op, tt_arena *arena) {
+    const tt_sig *sig = op->sig;
+    tt_value **inputs = TT_NEW_N(arena, tt_value *, sig->n_inputs + 1), **outputs = TT_NEW_N(arena, tt_value *, sig->n_outputs + 1);
+    for (int i = 0; i < sig->n_inputs; i++) {
+        uint32_t code = w->inputs[op->first_input + (uint32_t)i];
+        inputs[i] = code & 1 ? w->externals[code >> 1] : w->values[code >> 1];
+        TT_TRY(tt_value_error(inputs[i]));
+        TT_CHECK(inputs[i]->buffer, INTERNAL, "%s: an input has no buffer", sig->title);
+    }
+    double *f64 = TT_NEW_N(arena, double, sig->n_slots + 1); int64_t *i64 = TT_NEW_N(arena, int64_t, sig->n_slots + 1);
+    uint32_t next_f64 = op->first_f64, next_i64 = op->first_i64;
+    for (int i = 0; i < sig->n_slots; i++)
+        if (sig->slots[i].is_int) i64[i] = w->i64[next_i64++]; else f64[i] = w->f64[next_f64++];
+    TT_TRY(tt_strict_run((tt_sig *)sig, w->device, inputs, 0, f64, i64, sig->rng ? &w->rng[2 * op->rng] : NULL, outputs));
+    for (int k = 0; k < sig->n_outputs; k++) {
+        w->values[op->first_value + (uint32_t)k]->buffer = outputs[k]->buffer;
+        outputs[k]->buffer = NULL;
+        tt_value_release(outputs[k]);
+    }
+    return TT_OK;
+}
+
+/* What a window does whose program cannot be compiled or started: its ops run one by one, so that an error stays with the op that has it
+ * and with what depends on it. Returns the first. */
+static tt_status run_one_by_one(tt_window *w) {
+    tt_arena *arena = tt_arena_create();
+    bool *value_needed = TT_NEW_N(arena, bool, w->n_values + 1), *op_needed = TT_NEW_N(arena, bool, w->n_ops + 1);
+    bool *external_needed = TT_NEW_N(arena, bool, w->n_externals + 1);
+    tt_status first = TT_OK;
+    mark_needed(w, value_needed, op_needed, external_needed);
+    for (int o = 0; o < w->n_ops; o++) {
+        if (!op_needed[o]) continue;
+        const tt_window_op *op = &w->ops[o];
+        tt_status status = run_op(w, op, arena);
+        for (int k = 0; status && k < op->sig->n_outputs; k++) tt_value_fail(w->values[op->first_value + (uint32_t)k], status);
+        if (first) tt_status_free(status); else first = status;
+    }
+    tt_arena_destroy(arena);
+    return first;
+}
+
+static void window_clear(tt_window *w) {
     for (int k = 0; k < w->n_values; k++) {
         tt_value *v = w->values[k];
         v->pending = false;
-        if (error && !v->buffer && v->refs > 1) v->error = tt_strdup(error);
         tt_value_release(v);
     }
     for (int e = 0; e < w->n_externals; e++) tt_value_release(w->externals[e]);
@@ -248,9 +292,23 @@ tt_status tt_window_flush(tt_window *w, const char *reason) {
     tt_run_stats.flushes++;
     tt_run_stats.cache_hits += p != NULL;
     TT_LOG(3, "flush device=%d ops=%d values=%d externals=%d reason=\"%s\" %s", w->device, w->n_ops, w->n_values, w->n_externals, reason, p ? "hit" : "miss");
-    if (!p) tt_map_put(programs, key, p = program_create(w, reason));
+    int n_failures = p && p->error ? p->n_failures : 0;
+    if (n_failures && n_failures < TRIES) {
+        tt_map_remove(programs, key);
+        program_destroy(p);
+        p = NULL;
+    }
+    if (!p) {
+        tt_map_put(programs, key, p = program_create(w, reason));
+        if (p->error) p->n_failures = n_failures + 1;
+    }
     tt_status status = p->n_outputs || p->error ? window_run(w, p) : TT_OK;
-    window_clear(w, status ? tt_status_text(status) : NULL);
+    if (status) {
+        TT_LOG(1, "window of %d ops failed, its ops run one by one: %s", w->n_ops, tt_status_text(status));
+        tt_status_free(status);
+        status = run_one_by_one(w);
+    }
+    window_clear(w);
     return status;
 }
 
@@ -266,10 +324,7 @@ tt_status tt_flush(int device, const char *reason) {
 void tt_window_forget_programs(void) {
     size_t cursor = 0; tt_hash key; void *value;
     while (programs && tt_map_next(programs, &cursor, &key, &value)) {
-        tt_program *p = value;
-        if (p->executable) tt_executable_release(p->executable);
-        tt_status_free(p->error);
-        free(p->name); free(p->arg_external); free(p->donate); free(p->output_value); free(p);
+        program_destroy(value);
     }
     if (programs) tt_map_destroy(programs);
     programs = NULL;
