@@ -7,6 +7,8 @@ import pathlib
 
 import torch
 
+from torch_tpu import _plugin
+
 _HERE = pathlib.Path(__file__).resolve().parent
 OLDEST, NEWEST = (2, 11), (2, 15)
 
@@ -38,7 +40,8 @@ def _find_bridge(folder):
 
 def _load_libraries():
     folder = library_dir()
-    ctypes.CDLL(str(folder / "libtorch_tpu_core.so"))  # the bridge asks for it by this name
+    core = ctypes.CDLL(str(folder / "libtorch_tpu_core.so"))  # the bridge asks for it by this name
+    core.tt_runtime_set_plugin(_plugin.choose().encode())
     bridge = ctypes.CDLL(str(_find_bridge(folder)))
     bridge.torch_tpu_bridge_init.restype = ctypes.c_char_p
     error = bridge.torch_tpu_bridge_init(str(folder).encode())

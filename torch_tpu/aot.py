@@ -5,30 +5,17 @@ libtpu's own compiler for the given topologies (`pip install torch_tpu[tpu]`). P
 """
 
 import argparse
-import importlib.util
-import os
 import pathlib
 import runpy
 import subprocess
 import sys
 import tempfile
 
-
-def libtpu_path():
-    """libtpu.so: TPU_LIBRARY_PATH, or the installed libtpu package's."""
-    path = os.environ.get("TPU_LIBRARY_PATH")
-    if path:
-        return path
-    spec = importlib.util.find_spec("libtpu")
-    if spec is None or not spec.submodule_search_locations:
-        raise SystemExit("libtpu is not installed: pip install 'torch_tpu[tpu]', or set TPU_LIBRARY_PATH")
-    return str(pathlib.Path(next(iter(spec.submodule_search_locations))) / "libtpu.so")
+from torch_tpu import _loader, _plugin
 
 
 def compile_folder(folder, topologies, plugin):
     """Compiles every program file of a folder for each topology; returns ttc's exit status."""
-    from torch_tpu import _loader
-
     files = sorted(str(f) for f in pathlib.Path(folder).glob("*.mlir"))
     if not files:
         raise SystemExit("the script compiled no program")
@@ -43,7 +30,9 @@ def main():
     parser.add_argument("script")
     parser.add_argument("arguments", nargs=argparse.REMAINDER)
     options = parser.parse_args()
-    plugin = libtpu_path()
+    plugin = _plugin.libtpu()
+    if plugin is None:
+        raise SystemExit("libtpu is not installed: pip install 'torch_tpu[tpu]', or set TPU_LIBRARY_PATH")
 
     import torch
 
