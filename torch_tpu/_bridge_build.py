@@ -64,7 +64,7 @@ def build(libraries, name):
         return target
     folder.mkdir(parents=True, exist_ok=True)
     with _locked(folder / "lock"):
-        if not target.is_file():
+        if not target.is_file():  # another process may have made it meanwhile
             _compile(compiler, sources, libraries, target)
     return target
 

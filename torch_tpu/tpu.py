@@ -7,6 +7,7 @@ Never implement device_count with torch.accelerator.device_count(): that one cal
 import collections
 import importlib
 import math
+import os
 import sys
 import types
 
@@ -95,7 +96,9 @@ def current_device():
 
 
 def set_device(device):
-    """Makes a device the current one of this thread."""
+    """Makes a device the current one of this thread. Under torchrun a process with one chip may name it by its local rank."""
+    if device_count() == 1 and isinstance(device, int) and str(device) == os.environ.get("LOCAL_RANK"):
+        device = 0
     torch._C._accelerator_setDeviceIndex(_index(device))
 
 
@@ -412,6 +415,10 @@ class _Module(types.ModuleType):
     def allow_excess_precision(self, value):
         self._allow_excess_precision = bool(value)
 
+    @property
+    def _initialized(self):
+        return is_initialized()
+
     def __getattr__(self, name):
         if name in _SUBMODULES:
             try:
@@ -428,4 +435,3 @@ class _Module(types.ModuleType):
 
 sys.modules[__name__].__class__ = _Module
 sys.modules[__name__]._allow_excess_precision = False
-sys.modules[__name__]._initialized = property(is_initialized)
