@@ -205,7 +205,7 @@ def test_compile_count_and_log(x):
 @pytest.mark.one_mode
 def test_a_process_with_one_chip_may_name_it_by_its_local_rank(monkeypatch):
     code = "import torch; torch.tpu.set_device(3); print(torch.tpu.current_device(), torch.tpu._initialized)"
-    for rank, want in (("3", "0 False"), ("2", "")):
+    for rank, want in (("3", "0 True"), ("2", "")):
         environment = {**os.environ, "LOCAL_RANK": rank, "TORCH_TPU_VIRTUAL_CHIPS": "1"}
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=200, env=environment)
         assert done.stdout.strip() == want
