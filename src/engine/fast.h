@@ -29,6 +29,13 @@ FAST_KERNEL(dot_general);      /* fast_dot.c */
 FAST_KERNEL(dot);
 FAST_KERNEL(convolution);      /* fast_conv.c */
 
+/* Compiled for several instruction sets, chosen when the library is loaded: for plain loops that the compiler vectorises. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define FAST_CLONES __attribute__((target_clones("arch=x86-64-v4", "avx2", "default"), optimize("O3")))
+#else
+#define FAST_CLONES
+#endif
+
 /* What the value r of a region is, in terms of the block's parameters: "select(or(GT(p0,p2),...),p0,p2)". False: too long or not
  * made of plain ops on parameters. Type conversions and constants make it false. */
 bool fast_region_text(const hlo_graph *g, const hlo_block *block, hlo_ref r, char *out, int size);

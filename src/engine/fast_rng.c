@@ -6,12 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
-#define CLONES __attribute__((target_clones("arch=x86-64-v4", "avx2", "default"), optimize("O3")))
-#else
-#define CLONES
-#endif
-
 enum { CALLS = 256 };
 
 typedef struct generator {
@@ -23,7 +17,7 @@ typedef struct generator {
     int64_t length, half, inner; /* Threefry in 32 bits: the dim whose neighbours share a call */
 } generator;
 
-static CLONES void philox_block(uint64_t key, const uint64_t *restrict low, const uint64_t *restrict high, uint32_t (*restrict out)[CALLS]) {
+static FAST_CLONES void philox_block(uint64_t key, const uint64_t *restrict low, const uint64_t *restrict high, uint32_t (*restrict out)[CALLS]) {
     uint32_t *restrict o0 = out[0], *restrict o1 = out[1], *restrict o2 = out[2], *restrict o3 = out[3];
     for (int i = 0; i < CALLS; i++) {
         uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
@@ -43,7 +37,7 @@ static CLONES void philox_block(uint64_t key, const uint64_t *restrict low, cons
 }
 
 #define TURN(r) x += y, y = (y << (r) | y >> (32 - (r))) ^ x
-static CLONES void threefry_block(uint64_t key, const uint64_t *restrict counter, uint32_t (*restrict out)[CALLS]) {
+static FAST_CLONES void threefry_block(uint64_t key, const uint64_t *restrict counter, uint32_t (*restrict out)[CALLS]) {
     uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32), k2 = k0 ^ k1 ^ 0x1BD11BDA;
     uint32_t *restrict o0 = out[0], *restrict o1 = out[1];
     for (int i = 0; i < CALLS; i++) {

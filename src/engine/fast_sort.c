@@ -13,7 +13,7 @@ typedef struct order { tt_dtype dtype; int size; bool descending, total; } order
 
 /* Keys of n elements, `stride` bytes apart. The loops are plain so that the compiler vectorises them. */
 #define KEYS(bits, T)                                                                   \
-    __attribute__((optimize("O3"))) static void keys_##bits(const order *o, uint64_t inf, const char *x, int64_t stride, int64_t n, uint64_t *out) { \
+    static FAST_CLONES void keys_##bits(const order *o, uint64_t inf, const char *x, int64_t stride, int64_t n, uint64_t *out) { \
         const T sign = (T)((T)1 << (bits - 1)), rest = (T)(sign - 1);                             \
         bool is_float = tt_dtype_class(o->dtype) == TT_CLASS_FLOAT, ties = is_float && !o->total; \
         T flip_all = o->descending ? (T)-1 : 0, flip = is_float || tt_dtype_class(o->dtype) == TT_CLASS_SINT ? sign : 0; \

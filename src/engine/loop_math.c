@@ -1,6 +1,7 @@
 /* loop_math.c - which tile kernels this CPU runs, and vector math for the engine's other kernels.
  *
- * Largest errors over all f32 in ulp, AVX-512 and AVX2 (tests/c measures them): see docs/engine.md. */
+ * Largest errors over all f32, in ulp, with FMA: exp 0.83, expm1 1.35, log 0.75, log1p 1.44, tanh 1.24, erf 0.94, logistic 2.02,
+ * sine 1.41, cosine 1.40, rsqrt 1.48, erf_inv 3.1, power 0.51; without FMA none is above 3.4 (tests/c/test_engine_loops.c). */
 #include "engine/isa.h"
 #include "engine/loop.h"
 #include <string.h>
@@ -23,6 +24,8 @@ int loop_direction_parse(const char *text) {
 
 loop_kernel loop_find_node(const hlo_graph *g, const hlo_node *node) {
     if (!(hlo_op_flags((hlo_op)node->op) & HLO_F_ELEM) || !node->type || !node->n_operands)
+        return NULL;
+    if (node->n_attrs && hlo_attr_find(node, HLO_A_TT_BOUNDS)) /* it may fail, which loops cannot */
         return NULL;
     int direction = 0;
     if (node->op == HLO_COMPARE) {

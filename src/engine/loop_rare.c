@@ -1,6 +1,7 @@
 /* loop_rare.c - tile kernels that gain nothing from vectors written by hand: functions of libm one element at a time, complex
  * arithmetic, integer powers, and conversions of wide numbers to 16-bit floats. */
 #include "engine/loop.h"
+#include "engine/ref.h"
 #include <math.h>
 #include <string.h>
 
@@ -71,8 +72,9 @@ ALL1(k_cosh, cosh)
 ALL1(k_sinh, sinh)
 ALL1(k_erfc, erfc)
 ALL2(k_atan2, atan2)
-ALL2(k_power, pow)
-ALL2(k_remainder, fmod)
+WHOLE2(k_power, F64, double, pow)
+WHOLE2(k_remainder, F64, double, fmod)
+WHOLE1(k_erf_inv, F64, double, ref_erf_inv)
 WHOLE1(k_exp, F64, double, exp)
 WHOLE1(k_expm1, F64, double, expm1)
 WHOLE1(k_log, F64, double, log)
@@ -321,8 +323,8 @@ loop_kernel loop_find_rare(int op, tt_dtype in, tt_dtype out, int direction) {
         CASE_ALL(CBRT, k_cbrt) CASE_ALL(TAN, k_tan) CASE_ALL(CHLO_TAN, k_tan) CASE_ALL(CHLO_ACOS, k_acos)
         CASE_ALL(CHLO_ACOSH, k_acosh) CASE_ALL(CHLO_ASIN, k_asin) CASE_ALL(CHLO_ASINH, k_asinh) CASE_ALL(CHLO_ATAN, k_atan)
         CASE_ALL(CHLO_ATANH, k_atanh) CASE_ALL(CHLO_COSH, k_cosh) CASE_ALL(CHLO_SINH, k_sinh) CASE_ALL(CHLO_ERFC, k_erfc)
-        CASE_ALL(ATAN2, k_atan2) CASE_ALL(POWER, k_power) CASE_ALL(REMAINDER, k_remainder)
-        CASE(EXP, F64, k_exp) CASE(EXPM1, F64, k_expm1) CASE(LOG, F64, k_log) CASE(LOG1P, F64, k_log1p)
+        CASE_ALL(ATAN2, k_atan2) CASE(POWER, F64, k_power) CASE(REMAINDER, F64, k_remainder)
+        CASE(CHLO_ERF_INV, F64, k_erf_inv) CASE(EXP, F64, k_exp) CASE(EXPM1, F64, k_expm1) CASE(LOG, F64, k_log) CASE(LOG1P, F64, k_log1p)
         CASE(LOGISTIC, F64, k_logistic) CASE(TANH, F64, k_tanh) CASE(CHLO_ERF, F64, k_erf) CASE(SINE, F64, k_sine)
         CASE(COSINE, F64, k_cosine) CASE(ROUND_AFZ, F64, k_round_afz)
         CASE_INT(POWER, k_power) CASE_BITS(POPCNT, k_popcnt, 8) CASE_BITS(POPCNT, k_popcnt, 16) CASE_BITS(POPCNT, k_popcnt, 32)

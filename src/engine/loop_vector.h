@@ -326,6 +326,49 @@ INLINE vf vsincos(vf x, int quadrant) {
     return x;
 }
 #endif
+INLINE vf verf_inv(vf x) { /* polynomials in w = -log(1 - x^2) for the middle, in sqrt(w) for the tails */
+    vf w = -vlog((K(1) - x) * (K(1) + x)), m = w - K(2.5f), t = vsqrt(w) - K(3);
+    vf p = K(2.81022636e-08f), q = K(-0.000200214257f);
+    p = fma_(p, m, K(3.43273939e-07f));
+    p = fma_(p, m, K(-3.5233877e-06f));
+    p = fma_(p, m, K(-4.39150654e-06f));
+    p = fma_(p, m, K(0.00021858087f));
+    p = fma_(p, m, K(-0.00125372503f));
+    p = fma_(p, m, K(-0.00417768164f));
+    p = fma_(p, m, K(0.246640727f));
+    p = fma_(p, m, K(1.50140941f));
+    q = fma_(q, t, K(0.000100950558f));
+    q = fma_(q, t, K(0.00134934322f));
+    q = fma_(q, t, K(-0.00367342844f));
+    q = fma_(q, t, K(0.00573950773f));
+    q = fma_(q, t, K(-0.0076224613f));
+    q = fma_(q, t, K(0.00943887047f));
+    q = fma_(q, t, K(1.00167406f));
+    q = fma_(q, t, K(2.83297682f));
+    vf r = sel(lt(w, K(5)), p, q) * x;
+    return sel(eq(vabs(x), K(1)), x * K(__builtin_inff()), sel(eq(x, K(0)), x, r));
+}
+#if LOOP_ISA
+/* The quotient's whole part is right or one too many, and then what is left comes out negative: both subtractions are exact. */
+INLINE vf vfmod(vf x, vf y) {
+    vf a = vabs(x), b = vabs(y), q = vtrunc(a / b), r = fma_(-q, b, a);
+    r = sel(lt(r, K(0)), r + b, r);
+    vf v = with_sign(r, x);
+    vm fine = lt(q, K(4194304.0f)), finite = lt(b, K(__builtin_inff()));
+    vf ok = sel(fine, sel(finite, K(1), K(0)), K(0));
+    if (any(ne(ok, K(1))))
+        for (int i = 0; i < VL; i++)
+            if (ok[i] != 1)
+                v[i] = __builtin_fmodf(x[i], y[i]);
+    return v;
+}
+#else
+INLINE vf vfmod(vf x, vf y) {
+    for (int i = 0; i < VL; i++)
+        x[i] = __builtin_fmodf(x[i], y[i]);
+    return x;
+}
+#endif
 INLINE vf vsign(vf x) { return sel(either(eq(x, K(0)), ne(x, x)), x, with_sign(K(1), x)); }
 INLINE vf vround_afz(vf x) {
     vf a = vabs(x), t = vtrunc(a);

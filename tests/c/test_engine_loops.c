@@ -6,6 +6,7 @@
 #include "engine/isa.h"
 #include "engine/loop_plan.h"
 #include "engine/loop_view.h"
+#include "engine/ref.h"
 #include "hlo/build.h"
 #include <math.h>
 
@@ -36,7 +37,7 @@ TEST(vector_math) {
     static const struct { hlo_op op; double (*f)(double); double most; } functions[] = {
         {HLO_EXP, exp, 1.1}, {HLO_EXPM1, expm1, 2}, {HLO_LOG, log, 1}, {HLO_LOG1P, log1p, 2}, {HLO_TANH, tanh, 1.5}, {HLO_CHLO_ERF, erf, 1.3},
         {HLO_LOGISTIC, logistic, 2.5}, {HLO_SINE, sin, 2}, {HLO_COSINE, cos, 2}, {HLO_RSQRT, rsqrt, 1.6}, {HLO_SQRT, sqrt, 0.5},
-        {HLO_FLOOR, floor, 0}, {HLO_CEIL, ceil, 0}, {HLO_ROUND_EVEN, rint, 0}, {HLO_ROUND_AFZ, round, 0}, {HLO_ABS, fabs, 0}};
+        {HLO_CHLO_ERF_INV, ref_erf_inv, 3.5}, {HLO_FLOOR, floor, 0}, {HLO_CEIL, ceil, 0}, {HLO_ROUND_EVEN, rint, 0}, {HLO_ROUND_AFZ, round, 0}, {HLO_ABS, fabs, 0}};
     static const float special[] = {0, -0.0f, INFINITY, -INFINITY, NAN, 1, -1, 0.5f, -0.5f, 1.5f, 2.5f, -2.5f, 1e-45f, -1e-45f, 88.7f, 88.73f,
                                     -103.97f, -104, 3.4e38f, 8388607.5f, 8388609, 0.49999997f, -0.49999997f};
     for (int isa = ENG_ISA_PORTABLE; isa <= ENG_ISA_AVX512; isa++) {
@@ -61,6 +62,37 @@ TEST(vector_math) {
                 fprintf(stderr, "%s: %g ulp at level %d\n", hlo_op_text(functions[k].op), worst, isa);
             CHECK(worst <= functions[k].most);
         }
+    }
+    eng_isa_limit(ENG_ISA_AVX512_BF16);
+}
+
+TEST(power_and_remainder) {
+    static const float special[] = {0, -0.0f, INFINITY, -INFINITY, NAN, 1, -1, 2, -2, 0.5f, 3, -3, 1e-40f, 1e38f, 2.5f, -2.5f, 8388609, 16777216};
+    for (int isa = ENG_ISA_PORTABLE; isa <= ENG_ISA_AVX512; isa++) {
+        eng_isa_limit((eng_isa)isa);
+        loop_kernel power = loop_find(HLO_POWER, TT_F32, TT_F32, 0), remainder = loop_find(HLO_REMAINDER, TT_F32, TT_F32, 0);
+        double worst = 0;
+        int wrong = 0;
+        for (int round = 0; round < 4000; round++) {
+            float x[50], y[50], p[50], r[50];
+            for (int i = 0; i < 50; i++) {
+                uint32_t u = rnd(UINT32_MAX), v = rnd(UINT32_MAX);
+                x[i] = ((float)(u % 20001) - 10000) / 1000, y[i] = v % 3 ? ((float)(v % 2001) - 1000) / 100 : (float)(v % 41) - 20;
+                if (round & 1)
+                    memcpy(&x[i], &u, 4), memcpy(&y[i], &v, 4);
+                x[i] = u % 11 ? x[i] : special[v % 18];
+                y[i] = v % 13 ? y[i] : special[u % 18];
+            }
+            power(p, x, y, NULL, 50);
+            remainder(r, x, y, NULL, 50);
+            for (int i = 0; i < 50; i++) {
+                float want = fmodf(x[i], y[i]);
+                worst = fmax(worst, ulps(p[i], pow((double)x[i], (double)y[i])));
+                wrong += isnan(want) ? !isnan(r[i]) : want != r[i] || !signbit(want) != !signbit(r[i]);
+            }
+        }
+        CHECK(worst < 1);
+        CHECK(wrong == 0);
     }
     eng_isa_limit(ENG_ISA_AVX512_BF16);
 }
