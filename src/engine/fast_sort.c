@@ -11,20 +11,30 @@ typedef struct entry { uint64_t key; uint32_t at; } entry;
 /* total: -0 before +0 and NaNs by their bits (top_k); else zeros tie and NaNs tie, greatest. */
 typedef struct order { tt_dtype dtype; int size; bool descending, total; } order;
 
+#define KEY(T)                                                                                    \
+    v = ties && (v & rest) > (T)inf ? rest : v;                                                   \
+    v = ties && v == sign ? 0 : v;                                                                \
+    v = is_float && (v & sign) ? (T)~v : (T)(v ^ flip);                                           \
+    out[i] = (T)(v ^ flip_all);
+
 /* Keys of n elements, `stride` bytes apart. The loops are plain so that the compiler vectorises them. */
 #define KEYS(bits, T)                                                                   \
     static FAST_CLONES void keys_##bits(const order *o, uint64_t inf, const char *x, int64_t stride, int64_t n, uint64_t *out) { \
         const T sign = (T)((T)1 << (bits - 1)), rest = (T)(sign - 1);                             \
         bool is_float = tt_dtype_class(o->dtype) == TT_CLASS_FLOAT, ties = is_float && !o->total; \
         T flip_all = o->descending ? (T)-1 : 0, flip = is_float || tt_dtype_class(o->dtype) == TT_CLASS_SINT ? sign : 0; \
-        for (int64_t i = 0; i < n; i++) {                                                         \
-            T v;                                                                                  \
-            memcpy(&v, x + i * stride, sizeof v);                                                 \
-            v = ties && (v & rest) > (T)inf ? rest : v;                                           \
-            v = ties && v == sign ? 0 : v;                                                        \
-            v = is_float && (v & sign) ? (T)~v : (T)(v ^ flip);                                   \
-            out[i] = (T)(v ^ flip_all);                                                           \
-        }                                                                                         \
+        if (stride == sizeof(T)) /* vectorised */                                                 \
+            for (int64_t i = 0; i < n; i++) {                                                     \
+                T v;                                                                              \
+                memcpy(&v, x + i * (int64_t)sizeof(T), sizeof v);                                 \
+                KEY(T)                                                                            \
+            }                                                                                     \
+        else                                                                                      \
+            for (int64_t i = 0; i < n; i++) {                                                     \
+                T v;                                                                              \
+                memcpy(&v, x + i * stride, sizeof v);                                             \
+                KEY(T)                                                                            \
+            }                                                                                     \
     }
 KEYS(8, uint8_t)
 KEYS(16, uint16_t)
@@ -63,7 +73,7 @@ static void sort_short(entry *e, int64_t n) {
 /* Stable; `other` is room for n. Returns the array that holds the result. */
 static entry *sort_entries(entry *e, entry *other, int64_t n, int key_bytes) {
     uint32_t counts[8][256];
-    if (n <= 40) {
+    if (n <= 64) {
         sort_short(e, n);
         return e;
     }
@@ -224,6 +234,13 @@ static int64_t cut_list(const top *t, entry *list, entry *other, int64_t n) {
     return n;
 }
 
+static FAST_CLONES int any_below(const uint64_t *keys, uint64_t limit, int64_t n) {
+    int hits = 0;
+    for (int64_t i = 0; i < n; i++)
+        hits |= keys[i] < limit;
+    return hits;
+}
+
 /* Keeps the best in a list that is cut when full; after that only what beats the k-th may enter, which most blocks have nothing of. */
 static int64_t select_best(const top *t, const char *x, entry *list, entry *other, int64_t room) {
     int64_t n = 0;
@@ -233,8 +250,8 @@ static int64_t select_best(const top *t, const char *x, entry *list, entry *othe
         int64_t m = loop_min(64, t->length - at);
         int hits = !limited;
         keys_of(&t->order, x + at * t->order.size, t->order.size, m, keys);
-        for (int64_t i = 0; limited && i < m; i++)
-            hits |= keys[i] < limit;
+        if (limited)
+            hits = any_below(keys, limit, m);
         for (int64_t i = 0; hits && i < m; i++) {
             if (limited && keys[i] >= limit)
                 continue;
