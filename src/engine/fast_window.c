@@ -123,8 +123,11 @@ static void scan_row(const job *j, int64_t row) {
     const char *from = j->x + row * j->length * j->size;
     char *to = j->y + row * j->length * j->size;
     if (j->op == HLO_ADD)
-        switch (j->acc == j->dtype && j->dtype == TT_F32 ? TT_DTYPE_NONE : (int)j->dtype) {
-        case TT_F32: SCAN_ROW(float, double);
+        switch ((int)j->dtype) {
+        case TT_F32:
+            if (j->acc == TT_F32)
+                SCAN_ROW(float, float);
+            SCAN_ROW(float, double);
         case TT_F64: SCAN_ROW(double, double);
         case TT_I64: SCAN_ROW(uint64_t, uint64_t);
         case TT_I32: SCAN_ROW(uint32_t, uint32_t);
