@@ -98,3 +98,23 @@ LOWER(lower_embedding_bag_backward) {
     lower_out(L, hlo_convert(g, scatter_sum(L, piece_zeros(L, wide, 2, table), index, rows, HLO_ADD), t.dtype));
     return TT_OK;
 }
+
+/* _embedding_bag_per_sample_weights_backward(grad, weight, indices, offsets, offset2bag, mode, padding_idx): the product of each sample's row with its
+ * bag's gradient */
+LOWER(lower_embedding_bag_samples_backward) {
+    hlo_graph *g = L->g;
+    hlo_ref grad = lower_value(L, 0), table = lower_value(L, 1), index = lower_value(L, 2), bag = lower_value(L, 4);
+    hlo_type t = piece_type(L, grad), wt = piece_type(L, table), it = piece_type(L, index);
+    TT_CHECK(t.rank == 2 && wt.rank == 2 && hlo_type_elements(&it) > 0 && hlo_type_elements(&t) > 0, UNIMPLEMENTED, "embedding_bag backward of these tensors");
+    TT_CHECK(lower_int(L, 5, SUM) == SUM, INVALID_ARGUMENT, "embedding_bag_backward: per_sample_weights only supported for mode='sum'");
+    int64_t padding = lower_int(L, 6, -1), over[1] = {1};
+    if (padding < 0 && padding != -1)
+        padding += wt.dims[0];
+    tt_dtype wide = lower_accumulate_dtype(t.dtype);
+    hlo_ref rows = hlo_convert(g, index_rows(L, table, 0, index_narrow(L, index, wt.dims[0]), index_bounds(L)), wide);
+    hlo_ref sums = hlo_reduce(g, HLO_ADD, hlo_mul(g, rows, hlo_convert(g, index_rows(L, grad, 0, bag, NULL), wide)), HLO_NONE, 1, over);
+    hlo_ref use = not_padding(L, index, padding, wide);
+    sums = hlo_select(g, piece_compare(L, "NE", use, 0), sums, hlo_splat_like(g, sums, 0));
+    lower_out(L, hlo_convert(g, sums, t.dtype));
+    return TT_OK;
+}

@@ -133,8 +133,43 @@ LOWER(lower_cdist_backward) {
     if (p > 0 && p < 2 && p != 1)
         slope = hlo_select(g, hlo_compare(g, "EQ", d, zero), zero, slope);
     hlo_ref y = hlo_reduce(g, HLO_ADD, hlo_mul(g, grad, slope), HLO_NONE, 1, over);
+    /* x1's batch may have been broadcast: its gradient is the sum over those dims. */
     hlo_type have = piece_type(L, y), want = piece_type(L, lower_value(L, 1));
-    TT_CHECK(hlo_dims_equal(&have, &want), UNIMPLEMENTED, "cdist backward with a broadcast batch");
-    lower_out(L, y);
+    int64_t dims[HLO_MAX_RANK];
+    int n = 0;
+    for (int i = 0, extra = have.rank - want.rank; i < have.rank; i++)
+        if (i < extra || (want.dims[i - extra] == 1 && have.dims[i] != 1))
+            dims[n++] = i;
+    if (n)
+        y = hlo_reduce(g, HLO_ADD, y, HLO_NONE, n, dims);
+    lower_out(L, hlo_reshape(g, y, want.rank, want.dims));
+    return TT_OK;
+}
+
+/* The positions i < j of all pairs of n rows, in order, as i32 [n (n - 1) / 2]. */
+static void pairs(tt_lower *L, int64_t n, hlo_ref *out_first, hlo_ref *out_second) {
+    int64_t count[1] = {n * (n - 1) / 2}, k = 0;
+    int32_t *first = TT_NEW_N(L->arena, int32_t, count[0] + 1), *second = TT_NEW_N(L->arena, int32_t, count[0] + 1);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = i + 1; j < n; j++, k++)
+            first[k] = (int32_t)i, second[k] = (int32_t)j;
+    hlo_type t = hlo_type_make(TT_I32, 1, count);
+    *out_first = hlo_constant(L->g, &t, first);
+    *out_second = hlo_constant(L->g, &t, second);
+}
+
+/* _pdist_forward(self, p): the distances of all pairs of rows, taken from the full table of distances, which _cdist_forward states. */
+LOWER(lower_pdist) {
+    hlo_ref x = lower_value(L, 0), first, second, table, flat;
+    hlo_type t = piece_type(L, x);
+    TT_CHECK(t.rank == 2 && t.dims[0] > 1 && t.dims[0] <= 2048 && t.dims[1] > 0, UNIMPLEMENTED, "pdist of %lld rows", (long long)(t.rank == 2 ? t.dims[0] : 0));
+    tt_arg args[4] = {piece_argument(L, x), piece_argument(L, x), {.tag = TT_ARG_DOUBLE, .u.d = lower_double(L, 1, 2)}, {.tag = TT_ARG_NONE}};
+    TT_TRY(piece_call(L, "_cdist_forward", 4, args, NULL, -1, 1, &table));
+    pairs(L, t.dims[0], &first, &second);
+    hlo_type it = piece_type(L, first);
+    flat = hlo_convert(L->g, hlo_add(L->g, hlo_mul(L->g, first, hlo_splat_int(L->g, &it, t.dims[0])), second), TT_I64);
+    tt_arg take[2] = {piece_argument(L, table), piece_argument(L, flat)};
+    TT_TRY(piece_call(L, "take", 2, take, NULL, -1, 1, &table));
+    lower_out(L, table);
     return TT_OK;
 }

@@ -237,3 +237,84 @@ LOWER(lower_nll_loss_backward) {
     lower_out(L, hlo_reshape(g, hlo_convert(g, dx, s.x.dtype), s.x.rank, s.x.dims));
     return TT_OK;
 }
+
+/* ---- multi-class margin ---- */
+
+typedef struct margin { int64_t n, c; hlo_type x, wide, row; hlo_ref values, here, chosen, weight; double p, margin; } margin;
+
+/* self [N, C] or [C], target [N]; here marks each row's target, chosen is its value, weight the class weight of the target over the row. */
+static tt_status read_margin(tt_lower *L, int at, margin *m) {
+    hlo_graph *g = L->g;
+    m->x = piece_type(L, lower_value(L, at));
+    hlo_type tt = piece_type(L, lower_value(L, at + 1));
+    TT_CHECK(tt_is_float(m->x.dtype) && m->x.rank >= 1 && m->x.rank <= 2, UNIMPLEMENTED, "multi_margin_loss of %d-dimensional %s", m->x.rank, tt_dtype_name(m->x.dtype));
+    m->n = m->x.rank == 2 ? m->x.dims[0] : 1;
+    m->c = m->x.dims[m->x.rank - 1];
+    TT_CHECK(m->n > 0 && m->c > 0 && tt.rank <= 1 && hlo_type_elements(&tt) == m->n, INVALID_ARGUMENT, "inconsistent target size, expected %lld", (long long)m->n);
+    m->p = lower_double(L, at + 2, 1);
+    m->margin = lower_double(L, at + 3, 1);
+    TT_CHECK(m->p == 1 || m->p == 2, INVALID_ARGUMENT, "only p == 1 and p == 2 supported");
+    int64_t dims[2] = {m->n, m->c}, one[1] = {1};
+    m->wide = hlo_type_make(lower_accumulate_dtype(m->x.dtype), 2, dims);
+    m->row = hlo_type_make(m->wide.dtype, 1, dims);
+    hlo_type it = hlo_type_make(TT_I64, 2, dims);
+    m->values = hlo_convert(g, hlo_reshape(g, lower_value(L, at), 2, dims), m->wide.dtype);
+    hlo_ref target = hlo_reshape(g, hlo_convert(g, lower_value(L, at + 1), TT_I64), 1, dims);
+    m->here = hlo_compare(g, "EQ", hlo_iota(g, &it, 1), piece_along(L, target, &it, 0));
+    hlo_ref zero = hlo_splat(g, &m->wide, 0);
+    m->chosen = hlo_reduce(g, HLO_ADD, hlo_select(g, m->here, m->values, zero), HLO_NONE, 1, one);
+    m->weight = HLO_NONE;
+    if (lower_has(L, at + 4)) {
+        hlo_ref w = piece_along(L, hlo_convert(g, lower_value(L, at + 4), m->wide.dtype), &m->wide, 1);
+        m->weight = hlo_reduce(g, HLO_ADD, hlo_select(g, m->here, w, zero), HLO_NONE, 1, one);
+    }
+    return TT_OK;
+}
+
+/* z = margin - x[target] + x, where positive and off the target. */
+static hlo_ref margin_excess(tt_lower *L, const margin *m) {
+    hlo_graph *g = L->g;
+    hlo_ref z = hlo_add(g, hlo_sub(g, hlo_splat(g, &m->wide, m->margin), piece_along(L, m->chosen, &m->wide, 0)), m->values), zero = hlo_splat(g, &m->wide, 0);
+    return hlo_select(g, m->here, zero, hlo_binary(g, HLO_MAXIMUM, z, zero));
+}
+
+/* multi_margin_loss(self, target, p, margin, weight, reduction): sum over other classes of max(0, z)^p weight / C */
+LOWER(lower_multi_margin_loss) {
+    margin m;
+    hlo_graph *g = L->g;
+    TT_TRY(read_margin(L, 0, &m));
+    int64_t one[1] = {1};
+    hlo_ref z = margin_excess(L, &m);
+    if (m.p == 2)
+        z = hlo_mul(g, z, z);
+    if (m.weight)
+        z = hlo_mul(g, z, piece_along(L, m.weight, &m.wide, 0));
+    hlo_ref loss = hlo_div(g, hlo_reduce(g, HLO_ADD, z, HLO_NONE, 1, one), hlo_splat(g, &m.row, (double)m.c));
+    int64_t reduction = lower_int(L, 5, PIECE_MEAN);
+    if (reduction == PIECE_NONE) {
+        hlo_type tt = piece_type(L, lower_value(L, 1));
+        lower_out(L, hlo_convert(g, hlo_reshape(g, loss, tt.rank, tt.dims), m.x.dtype));
+    } else {
+        lower_out(L, piece_reduce_all(L, loss, reduction, m.x.dtype));
+    }
+    return TT_OK;
+}
+
+/* multi_margin_loss_backward(grad_output, self, target, p, margin, weight, reduction) */
+LOWER(lower_multi_margin_loss_backward) {
+    margin m;
+    hlo_graph *g = L->g;
+    TT_TRY(read_margin(L, 1, &m));
+    int64_t one[1] = {1}, reduction = lower_int(L, 6, PIECE_MEAN);
+    hlo_ref z = margin_excess(L, &m), zero = hlo_splat(g, &m.wide, 0), grad = hlo_convert(g, lower_value(L, 0), m.wide.dtype);
+    hlo_ref slope = m.p == 1 ? hlo_select(g, hlo_compare(g, "GT", z, zero), hlo_splat(g, &m.wide, 1), zero) : hlo_mul(g, z, hlo_splat(g, &m.wide, 2));
+    slope = hlo_mul(g, slope, hlo_splat(g, &m.wide, 1 / ((double)m.c * (reduction == PIECE_MEAN ? (double)m.n : 1))));
+    if (m.weight)
+        slope = hlo_mul(g, slope, piece_along(L, m.weight, &m.wide, 0));
+    hlo_ref sum = hlo_reduce(g, HLO_ADD, slope, HLO_NONE, 1, one);
+    hlo_ref dx = hlo_select(g, m.here, hlo_unary(g, HLO_NEGATE, piece_along(L, sum, &m.wide, 0)), slope);
+    hlo_type gt = piece_type(L, grad);
+    grad = gt.rank == 0 || hlo_type_elements(&gt) == 1 ? piece_fill(L, hlo_reshape(g, grad, 0, NULL), &m.wide) : piece_along(L, grad, &m.wide, 0);
+    lower_out(L, hlo_reshape(g, hlo_convert(g, hlo_mul(g, dx, grad), m.x.dtype), m.x.rank, m.x.dims));
+    return TT_OK;
+}

@@ -284,8 +284,8 @@ LOWER(lower_adaptive_max_pool) {
     return max_pool(L, &p);
 }
 
-/* Adds updates [B, out...] at flat positions index [B, out...] of planes [B, in...]. */
-static hlo_ref scatter_planes(tt_lower *L, const pool *p, hlo_ref index, hlo_ref updates) {
+/* Puts (or adds, by `op`) updates [B, out...] at flat positions index [B, out...] of planes [B, in...] of zeros. */
+static hlo_ref scatter_planes(tt_lower *L, const pool *p, hlo_ref index, hlo_ref updates, hlo_op op) {
     int64_t plane = piece_product(p->in, 0, p->n), count = p->batch * piece_product(p->out, 0, p->n), dims[MAX_SPATIAL + 1], all[1] = {p->batch * plane}, column[2] = {count, 1}, flat[1] = {count};
     static const int64_t zero[1] = {0};
     hlo_type t = piece_type(L, updates);
@@ -293,7 +293,7 @@ static hlo_ref scatter_planes(tt_lower *L, const pool *p, hlo_ref index, hlo_ref
     hlo_type wide = hlo_type_make(TT_I64, p->n + 1, dims);
     hlo_ref at = hlo_add(L->g, hlo_convert(L->g, index, TT_I64), hlo_mul(L->g, hlo_iota(L->g, &wide, 0), hlo_splat_int(L->g, &wide, plane)));
     hlo_dims d = {.kind = HLO_DIMS_SCATTER, .b = {1, zero}, .e = {1, zero}, .index_vector_dim = 1};
-    hlo_ref y = hlo_scatter(L->g, piece_zeros(L, t.dtype, 1, all), hlo_reshape(L->g, at, 2, column), hlo_reshape(L->g, updates, 1, flat), &d, HLO_ADD, false, NULL);
+    hlo_ref y = hlo_scatter(L->g, piece_zeros(L, t.dtype, 1, all), hlo_reshape(L->g, at, 2, column), hlo_reshape(L->g, updates, 1, flat), &d, op, false, NULL);
     with_batch(p, p->in, dims);
     return hlo_reshape(L->g, y, p->n + 1, dims);
 }
@@ -336,7 +336,7 @@ static hlo_ref max_backward(tt_lower *L, const pool *p, hlo_ref dy, hlo_ref inde
     hlo_ref in[2] = {dy, hlo_convert(g, index, TT_I64)}, q[2], dx, out;
     hlo_composite c = hlo_composite_begin(g, "tt.max_pool_backward", NULL, 2, in, q);
     bool regular = !p->adaptive && taps(p) <= 64;
-    dx = regular ? gather_back(L, p, hlo_convert(g, q[1], TT_I32), q[0]) : scatter_planes(L, p, q[1], q[0]);
+    dx = regular ? gather_back(L, p, hlo_convert(g, q[1], TT_I32), q[0]) : scatter_planes(L, p, q[1], q[0], HLO_ADD);
     hlo_composite_end(g, &c, 1, &dx, &out);
     return out;
 }
@@ -371,7 +371,7 @@ LOWER(lower_adaptive_max_pool_backward) {
 
 /* ---- averages ---- */
 
-/* What each window's sum is divided by, as 1 value an output position [out...] (f32 or f64 by `dtype`). */
+/* What each window's sum is divided by, over `like`; integers are divided as integers. */
 static hlo_ref divisors(tt_lower *L, const pool *p, bool include_pad, int64_t override, const hlo_type *like) {
     hlo_ref all = HLO_NONE;
     if (override)
@@ -391,7 +391,10 @@ static hlo_ref divisors(tt_lower *L, const pool *p, bool include_pad, int64_t ov
         }
         int64_t count[1] = {p->out[d]};
         hlo_type t = hlo_type_make(like->dtype, 1, count);
-        hlo_ref v = piece_along(L, hlo_constant(L->g, &t, like->dtype == TT_F64 ? (void *)size : (void *)narrow), like, d + 1);
+        if (like->dtype != TT_F64)
+            t.dtype = TT_F32;
+        hlo_ref v = hlo_convert(L->g, hlo_constant(L->g, &t, like->dtype == TT_F64 ? (void *)size : (void *)narrow), like->dtype);
+        v = piece_along(L, v, like, d + 1);
         all = all ? hlo_mul(L->g, all, v) : v;
     }
     return all;
@@ -402,7 +405,6 @@ LOWER(lower_avg_pool) {
     pool p;
     hlo_graph *g = L->g;
     TT_TRY(read_pool(L, 0, L->row->param, 1, -1, 4, &p));
-    TT_CHECK(tt_is_float(p.x.dtype), UNIMPLEMENTED, "average pooling of %s", tt_dtype_name(p.x.dtype));
     TT_CHECK(!lower_has(L, 6) || lower_int(L, 6, 0) != 0, INVALID_ARGUMENT, "divisor must be not zero");
     tt_dtype wide = lower_accumulate_dtype(p.x.dtype);
     hlo_ref x = to_planes(L, &p, hlo_convert(g, lower_value(L, 0), wide));
@@ -514,4 +516,25 @@ LOWER(lower_adaptive_avg_pool_backward) {
     TT_CHECK(dt.rank > n, INVALID_ARGUMENT, "adaptive_avg_pool backward: grad_output has %d dimensions", dt.rank);
     TT_TRY(read_adaptive(L, 1, n, (hlo_ints){n, dt.dims + dt.rank - n}, &p));
     return adaptive_average(L, &p, lower_value(L, 0), true, lower_tensor(L, 1));
+}
+
+/* max_unpool2d(self, indices, output_size), max_unpool3d(.., stride, padding): puts each value where its index says, in planes of zeros. */
+LOWER(lower_max_unpool) {
+    pool p;
+    int n = L->row->param;
+    hlo_ints size = lower_ints(L, 2);
+    TT_TRY(read_input(L, 0, n, &p));
+    hlo_type it = piece_type(L, lower_value(L, 1));
+    TT_CHECK(it.dtype == TT_I64, INVALID_ARGUMENT, "elements in indices should be type int64 but got: %s", tt_dtype_name(it.dtype));
+    TT_CHECK(hlo_dims_equal(&it, &p.x), INVALID_ARGUMENT, "Expected shape of indices to be same as that of the input tensor");
+    TT_CHECK(size.n == n, INVALID_ARGUMENT, "There should be exactly %d elements in output_size, but got %d elements.", n, size.n);
+    for (int d = 0; d < n; d++) { /* scatter_planes goes from [B, out...] to [B, in...] */
+        p.out[d] = p.in[d];
+        p.in[d] = size.v[d];
+    }
+    int64_t dims[MAX_SPATIAL + 1];
+    with_batch(&p, p.out, dims);
+    hlo_ref y = scatter_planes(L, &p, hlo_reshape(L->g, lower_value(L, 1), n + 1, dims), hlo_reshape(L->g, lower_value(L, 0), n + 1, dims), HLO_INVALID);
+    lower_out_like(L, from_planes(L, &p, y, p.in), lower_tensor(L, 0));
+    return TT_OK;
 }
