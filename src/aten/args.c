@@ -138,6 +138,53 @@ tt_class lower_scalar_class(tt_lower *L, int arg) {
     }
 }
 
+/* c10::overflows of a number into a type; negative numbers may wrap into unsigned types. */
+static bool overflows(const tt_arg *a, tt_dtype d) {
+    if (a->tag == TT_ARG_COMPLEX)
+        return !tt_is_complex(d) && a->u.c[1] != 0;
+    double v = a->tag == TT_ARG_DOUBLE ? a->u.d : (double)a->u.i, most = 0, least = 0;
+    switch (d) {
+    case TT_I8: most = INT8_MAX; break;
+    case TT_U8: most = UINT8_MAX; break;
+    case TT_I16: most = INT16_MAX; break;
+    case TT_I32: most = INT32_MAX; break;
+    case TT_I64: return a->tag == TT_ARG_DOUBLE && !(v >= -0x1p63 && v < 0x1p63);
+    case TT_F16: most = 65504; break;
+    case TT_BF16: most = 3.3895313892515355e38; break;
+    case TT_F32: case TT_C64: most = 3.4028234663852886e38; break;
+    default: return false;
+    }
+    if (tt_is_float(d) || tt_is_complex(d)) /* infinities and NaN fit */
+        return v - v == 0 && (v > most || v < -most);
+    least = d == TT_U8 ? (a->tag == TT_ARG_DOUBLE ? 0 : -most) : -most - 1;
+    return !(v >= least && v <= most);
+}
+
+static const char *cpp_name(tt_dtype d) {
+    switch (d) {
+    case TT_I8: return "int8_t";
+    case TT_U8: return "uint8_t";
+    case TT_I16: return "int16_t";
+    case TT_I32: return "int";
+    case TT_I64: return "int64_t";
+    case TT_F16: return "c10::Half";
+    case TT_BF16: return "c10::BFloat16";
+    case TT_F64: return "double";
+    case TT_C64: return "c10::complex<float>";
+    default: return "float";
+    }
+}
+
+tt_status lower_scalar_fits(tt_lower *L, int arg, tt_dtype dtype) {
+    const tt_arg *a = arg_at(L, arg);
+    if (a->tag != TT_ARG_INT && a->tag != TT_ARG_DOUBLE && a->tag != TT_ARG_COMPLEX)
+        return TT_OK;
+    if (dtype != TT_F32 && dtype != TT_F64 && !tt_is_complex(dtype))
+        mark_baked(L, arg);
+    TT_CHECK(!overflows(a, dtype), INVALID_ARGUMENT, "value cannot be converted to type %s without overflow", cpp_name(dtype));
+    return TT_OK;
+}
+
 static hlo_ref complex_constant(tt_lower *L, tt_dtype dtype, double re, double im) {
     hlo_type t = hlo_type_make(dtype, 0, NULL);
     if (dtype == TT_C64) {

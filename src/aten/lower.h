@@ -108,6 +108,8 @@ tt_dtype lower_dtype(tt_lower *L, int arg, tt_dtype fallback);   /* an optional 
 hlo_ref lower_scalar(tt_lower *L, int arg, tt_dtype dtype);
 hlo_ref lower_scalar_at(tt_lower *L, int arg, int index, tt_dtype dtype); /* element of a SCALARS or DOUBLES list (ScalarList ops) */
 hlo_ref lower_scalar_like(tt_lower *L, int arg, hlo_ref like);   /* broadcast to the type of like */
+/* Fails as PyTorch does when a Scalar argument does not fit `dtype`; the number of a narrow type becomes part of the signature. */
+TT_MUST_CHECK tt_status lower_scalar_fits(tt_lower *L, int arg, tt_dtype dtype);
 tt_class lower_scalar_class(tt_lower *L, int arg);               /* PRED, SINT, FLOAT or COMPLEX, by tag */
 
 /* ---- PyTorch's rules ---- */

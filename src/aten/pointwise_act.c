@@ -41,6 +41,8 @@ LOWER_FN(lower_act_threshold_backward) {
 LOWER_FN(lower_act_hardtanh) {
     elem e;
     TT_TRY(elem_begin1(L, &e, ELEM_REAL | ELEM_NO_PRED));
+    TT_TRY(lower_scalar_fits(L, 1, e.common));
+    TT_TRY(lower_scalar_fits(L, 2, e.common));
     hlo_ref low = lower_has(L, 1) ? elem_scalar(&e, 1) : elem_number(&e, -1);
     hlo_ref high = lower_has(L, 2) ? elem_scalar(&e, 2) : one(&e);
     return elem_end(&e, hlo_binary(e.g, HLO_MINIMUM, hlo_binary(e.g, HLO_MAXIMUM, e.v[0], low), high));

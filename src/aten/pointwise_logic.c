@@ -86,6 +86,8 @@ LOWER_FN(lower_pw_clamp) {
     TT_CHECK(n > 1, INVALID_ARGUMENT, "torch.clamp: At least one of 'min' or 'max' must not be None");
     bool tensors = L->args[1].tag == TT_ARG_TENSOR && what; /* clamp_min.Tensor is maximum, bool included */
     TT_TRY(elem_begin(L, &e, n, args, ELEM_REAL | (tensors ? 0 : ELEM_NO_PRED)));
+    for (int i = 1; i < n; i++)
+        TT_TRY(lower_scalar_fits(L, args[i], e.common));
     hlo_ref r = e.v[0];
     if (low)
         r = hlo_binary(e.g, HLO_MAXIMUM, r, e.v[low]);
@@ -139,8 +141,7 @@ LOWER_FN(lower_pw_masked_fill) {
             LOWER_UNSUPPORTED(L, "complex value for a real tensor");
         value = value_in(L, 2, self->dtype, &shape);
     } else {
-        if (lower_scalar_class(L, 2) == TT_CLASS_COMPLEX && !tt_is_complex(self->dtype))
-            LOWER_UNSUPPORTED(L, "complex value for a real tensor");
+        TT_TRY(lower_scalar_fits(L, 2, self->dtype));
         value = hlo_broadcast_to(L->g, lower_scalar(L, 2, self->dtype), shape.rank, shape.dims);
     }
     hlo_ref r = hlo_select(L->g, value_in(L, 1, TT_PRED, &shape), value, value_in(L, 0, self->dtype, &shape));
@@ -159,6 +160,7 @@ LOWER_FN(lower_pw_fill) {
                  v->rank);
         value = value_in(L, 1, self->dtype, &t);
     } else {
+        TT_TRY(lower_scalar_fits(L, 1, self->dtype));
         value = hlo_broadcast_to(L->g, lower_scalar(L, 1, self->dtype), t.rank, t.dims);
     }
     lower_out_like(L, value, self);

@@ -68,9 +68,10 @@ LOWER_FN(lower_scan_logsumexp) {
     if (!tt_is_float(x->dtype))
         LOWER_UNSUPPORTED(L, "for real floating point only");
     hlo_graph *g = L->g;
-    hlo_ref v = hlo_convert(g, x->value, lower_accumulate_dtype(x->dtype));
+    /* f32 adds up in f64, as on CPU: the gradient subtracts results that are close to each other */
+    tt_dtype acc = x->dtype == TT_F32 ? TT_F64 : lower_accumulate_dtype(x->dtype);
+    hlo_ref v = hlo_convert(g, x->value, acc);
     int64_t n = x->rank ? x->dims[dim] : 1;
-    tt_dtype acc = lower_accumulate_dtype(x->dtype);
     hlo_ref lowest = hlo_scalar(g, acc, -INFINITY);
     hlo_type t = hlo_type_make(acc, x->rank, x->dims);
     for (int64_t step = 1; step < n; step *= 2) {

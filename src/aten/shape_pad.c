@@ -34,6 +34,7 @@ LOWER_FN(lower_shape_constant_pad) {
                  "invalid. Check dimension %d of your input.",
                  (long long)x->dims[d], (long long)low[d], (long long)high[d], d);
     }
+    TT_TRY(lower_scalar_fits(L, 2, x->dtype));
     hlo_ref value = lower_has(L, 2) ? lower_scalar(L, 2, x->dtype) : hlo_scalar(L->g, x->dtype, 0);
     hlo_ref r = hlo_pad(L->g, x->value, value, low, high, NULL);
     if (cuts)
