@@ -353,7 +353,7 @@ static inline double power_of(float x, float y, int *rare) {
     float a = __builtin_fabsf(x), m, half = y * 0.5f;
     memcpy(&bits, &a, 4);
     *rare = !(a >= 1.17549435e-38f && a < __builtin_inff() && __builtin_fabsf(y) < 1e30f);
-    int32_t e = (bits - 0x3f3504f3) >> 23, mb = bits - (e << 23); /* m in [sqrt(1/2), sqrt(2)) */
+    int32_t e = (bits - 0x3f3504f3) >> 23, mb = (int32_t)((uint32_t)bits - ((uint32_t)e << 23)); /* m in [sqrt(1/2), sqrt(2)) */
     memcpy(&m, &mb, 4);
     double s = ((double)m - 1) / ((double)m + 1), z = s * s;
     double l = 2.8853900817779268 / 15;
@@ -378,7 +378,7 @@ static inline double power_of(float x, float y, int *rare) {
     r = r * f + 0.5;
     r = r * f + 1;
     r = r * f + 1;
-    int64_t scale = ((int64_t)(int32_t)n + 1023) << 52;
+    uint64_t scale = (uint64_t)((int64_t)(int32_t)n + 1023) << 52;
     double two_n;
     memcpy(&two_n, &scale, 8);
     r *= two_n;
