@@ -1,8 +1,9 @@
 /* attention.c - scaled dot product attention and its gradient as the composites tt.sdpa and tt.sdpa_backward.
  *
- * q [B,H,L,E], k [B,Hk,S,E], v [B,Hk,S,Ev]; H is a multiple of Hk (grouped queries): the H/Hk heads of one group are folded into the rows
- * of one product, so k and v are never expanded and their gradients sum by contraction. The scale is applied to q, not to the scores:
- * libtpu turns softmax(q k^T) v into its own kernel only when nothing stands between the product and the softmax. */
+ * q [B,H,L,E], k [B,Hk,S,E], v [B,Hk,S,Ev]; H is a multiple of Hk (grouped queries): the H/Hk heads of one
+ * group are folded into the rows of one product, so k and v are never expanded and their gradients sum by
+ * contraction. The scale is applied to q, not to the scores: libtpu turns softmax(q k^T) v into its own
+ * kernel only when nothing stands between the product and the softmax. */
 #include "aten/pieces.h"
 #include <math.h>
 
@@ -14,12 +15,19 @@ typedef struct sdpa {
 } sdpa;
 
 static tt_status read_sdpa(tt_lower *L, int q_arg, int mask_arg, int causal_arg, int scale_arg, sdpa *out) {
-    hlo_type q = piece_type(L, lower_value(L, q_arg)), k = piece_type(L, lower_value(L, q_arg + 1)), v = piece_type(L, lower_value(L, q_arg + 2));
-    TT_CHECK(q.rank == 4 && k.rank == 4 && v.rank == 4, UNIMPLEMENTED, "attention of %d-dimensional tensors", q.rank);
-    TT_CHECK(tt_is_float(q.dtype) && q.dtype == k.dtype && q.dtype == v.dtype, UNIMPLEMENTED, "attention of %s, %s and %s", tt_dtype_name(q.dtype),
-             tt_dtype_name(k.dtype), tt_dtype_name(v.dtype));
-    sdpa a = {q.dims[0], q.dims[1], k.dims[1], q.dims[2], k.dims[2], q.dims[3], v.dims[3], q.dtype, lower_accumulate_dtype(q.dtype), 0, false, false};
-    bool fits = k.dims[0] == a.b && v.dims[0] == a.b && v.dims[1] == a.hk && a.hk > 0 && a.h % a.hk == 0 && k.dims[3] == a.e && v.dims[2] == a.s;
+    hlo_type q = piece_type(L, lower_value(L, q_arg)), k = piece_type(L, lower_value(L, q_arg + 1)),
+             v = piece_type(L, lower_value(L, q_arg + 2));
+    TT_CHECK(q.rank == 4 && k.rank == 4 && v.rank == 4, UNIMPLEMENTED, "attention of %d-dimensional tensors",
+             q.rank);
+    TT_CHECK(tt_is_float(q.dtype) && q.dtype == k.dtype && q.dtype == v.dtype, UNIMPLEMENTED,
+             "attention of %s, %s and %s", tt_dtype_name(q.dtype), tt_dtype_name(k.dtype),
+             tt_dtype_name(v.dtype));
+    sdpa a = {q.dims[0], q.dims[1], k.dims[1],
+              q.dims[2], k.dims[2], q.dims[3],
+              v.dims[3], q.dtype,   lower_accumulate_dtype(q.dtype),
+              0,         false,     false};
+    bool fits = k.dims[0] == a.b && v.dims[0] == a.b && v.dims[1] == a.hk && a.hk > 0 && a.h % a.hk == 0 &&
+                k.dims[3] == a.e && v.dims[2] == a.s;
     TT_CHECK(fits, UNIMPLEMENTED, "attention: query, key and value do not fit together");
     TT_CHECK(a.b * a.h * a.l * a.s * a.e * a.ev > 0, UNIMPLEMENTED, "attention of empty tensors");
     a.causal = lower_bool(L, causal_arg, false);
@@ -30,7 +38,8 @@ static tt_status read_sdpa(tt_lower *L, int q_arg, int mask_arg, int causal_arg,
 }
 
 static const char *attributes(tt_lower *L, const sdpa *a) {
-    return tt_arena_printf(L->arena, "causal = %s, has_mask = %s, scale = %.17e : f64", a->causal ? "true" : "false", a->has_mask ? "true" : "false", a->scale);
+    return tt_arena_printf(L->arena, "causal = %s, has_mask = %s, scale = %.17e : f64",
+                           a->causal ? "true" : "false", a->has_mask ? "true" : "false", a->scale);
 }
 
 /* [B,H,L,X] as [B,Hk,(H/Hk) L,X] and back */
@@ -57,7 +66,8 @@ static hlo_ref scaled_query(tt_lower *L, const sdpa *a, hlo_ref q) {
     return fold(L, a, hlo_convert(L->g, x, a->dtype), a->e);
 }
 
-/* Masks on [B,Hk,rows,S] scores: causal keeps column <= row (both from the start), a bool mask keeps true, any other is added. */
+/* Masks on [B,Hk,rows,S] scores: causal keeps column <= row (both from the start), a bool mask keeps true,
+ * any other is added. */
 static hlo_ref masked(tt_lower *L, const sdpa *a, hlo_ref scores, hlo_ref mask) {
     hlo_graph *g = L->g;
     hlo_type folded = piece_type(L, scores);
@@ -85,7 +95,8 @@ static hlo_ref spread(tt_lower *L, hlo_ref x, const hlo_type *like) {
     return hlo_broadcast_to(L->g, x, like->rank, like->dims);
 }
 
-/* out = softmax(scale q k^T + mask) v; logsumexp [B,H,L]. A row that the mask hides altogether gives zeros and -inf. */
+/* out = softmax(scale q k^T + mask) v; logsumexp [B,H,L]. A row that the mask hides altogether gives zeros
+ * and -inf. */
 static void forward(tt_lower *L, const sdpa *a, const hlo_ref *in, hlo_ref *out) {
     hlo_graph *g = L->g;
     hlo_ref p[4], results[2];
@@ -108,8 +119,9 @@ static void forward(tt_lower *L, const sdpa *a, const hlo_ref *in, hlo_ref *out)
     hlo_composite_end(g, &c, 2, results, out);
 }
 
-/* With p = exp(scores - logsumexp), dp = dout v^T, ds = p (dp - sum(dout out)): dv = p^T dout, dq = scale ds k, dk = scale ds^T q.
- * in: grad_out q k v [mask] out logsumexp. out_ds (may be NULL): ds [B,H,L,S], the gradient of an added mask before its broadcast. */
+/* With p = exp(scores - logsumexp), dp = dout v^T, ds = p (dp - sum(dout out)): dv = p^T dout, dq = scale ds
+ * k, dk = scale ds^T q. in: grad_out q k v [mask] out logsumexp. out_ds (may be NULL): ds [B,H,L,S], the
+ * gradient of an added mask before its broadcast. */
 static void gradients(tt_lower *L, const sdpa *a, const hlo_ref *in, hlo_ref *out, hlo_ref *out_ds) {
     hlo_graph *g = L->g;
     static const int64_t last[1] = {3};
@@ -122,7 +134,8 @@ static void gradients(tt_lower *L, const sdpa *a, const hlo_ref *in, hlo_ref *ou
     if (a->has_mask)
         lse = hlo_select(g, piece_compare(L, "EQ", lse, -INFINITY), hlo_splat_like(g, lse, 0), lse);
     hlo_ref p = hlo_unary(g, HLO_EXP, hlo_sub(g, scores, spread(L, lse, &t)));
-    hlo_ref delta = hlo_reduce_keep(g, HLO_ADD, hlo_mul(g, hlo_convert(g, dout, a->wide), hlo_convert(g, o, a->wide)), HLO_NONE, 1, last);
+    hlo_ref delta = hlo_reduce_keep(
+        g, HLO_ADD, hlo_mul(g, hlo_convert(g, dout, a->wide), hlo_convert(g, o, a->wide)), HLO_NONE, 1, last);
     hlo_ref ds = hlo_mul(g, p, hlo_sub(g, contract(L, dout, 3, in[3], 3, a->wide), spread(L, delta, &t)));
     hlo_ref small = hlo_convert(g, ds, a->dtype);
     hlo_ref dq = contract(L, small, 3, in[2], 2, a->wide);
@@ -152,22 +165,27 @@ static tt_status check_mask(tt_lower *L, const sdpa *a, int arg) {
         return TT_OK;
     hlo_type m = piece_type(L, lower_value(L, arg));
     int64_t full[4] = {a->b, a->h, a->l, a->s};
-    TT_CHECK(m.rank <= 4 && (m.dtype == TT_PRED || tt_is_float(m.dtype)), UNIMPLEMENTED, "attention with a mask of %s", tt_dtype_name(m.dtype));
+    TT_CHECK(m.rank <= 4 && (m.dtype == TT_PRED || tt_is_float(m.dtype)), UNIMPLEMENTED,
+             "attention with a mask of %s", tt_dtype_name(m.dtype));
     for (int i = 0; i < m.rank; i++)
         TT_CHECK(m.dims[i] == 1 || m.dims[i] == full[4 - m.rank + i], INVALID_ARGUMENT,
-                 "The size of tensor a (%lld) must match the size of tensor b (%lld) at non-singleton dimension %d", (long long)full[4 - m.rank + i],
-                 (long long)m.dims[i], 4 - m.rank + i);
+                 "The size of tensor a (%lld) must match the size of tensor b (%lld) at non-singleton "
+                 "dimension %d",
+                 (long long)full[4 - m.rank + i], (long long)m.dims[i], 4 - m.rank + i);
     return TT_OK;
 }
 
-/* _scaled_dot_product_fused_attention_overrideable(query, key, value, attn_bias, dropout_p, is_causal, return_debug_mask, scale)
+/* _scaled_dot_product_fused_attention_overrideable(query, key, value, attn_bias, dropout_p, is_causal,
+ * return_debug_mask, scale)
  * -> (output, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k, philox_seed, philox_offset, debug_attn_mask) */
 LOWER(lower_sdpa) {
     sdpa a;
     TT_TRY(read_sdpa(L, 0, 3, 5, 7, &a));
     TT_CHECK(lower_double(L, 4, 0) == 0, UNIMPLEMENTED, "attention with dropout");
     TT_TRY(check_mask(L, &a, 3));
-    hlo_ref in[4] = {lower_value(L, 0), lower_value(L, 1), lower_value(L, 2), a.has_mask ? lower_value(L, 3) : HLO_NONE}, out[2];
+    hlo_ref in[4] = {lower_value(L, 0), lower_value(L, 1), lower_value(L, 2),
+                     a.has_mask ? lower_value(L, 3) : HLO_NONE},
+            out[2];
     forward(L, &a, in, out);
     lower_out_like(L, out[0], lower_tensor(L, 0));
     lower_out(L, out[1]);
@@ -181,14 +199,16 @@ LOWER(lower_sdpa) {
     return TT_OK;
 }
 
-/* _scaled_dot_product_fused_attention_overrideable_backward(grad_out, query, key, value, attn_bias, grad_input_mask, out, logsumexp, cum_seq_q,
- * cum_seq_k, max_q, max_k, dropout_p, is_causal, philox_seed, philox_offset, scale) -> (dq, dk, dv, dbias) */
+/* _scaled_dot_product_fused_attention_overrideable_backward(grad_out, query, key, value, attn_bias,
+ * grad_input_mask, out, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal, philox_seed,
+ * philox_offset, scale) -> (dq, dk, dv, dbias) */
 LOWER(lower_sdpa_backward) {
     sdpa a;
     TT_TRY(read_sdpa(L, 1, 4, 13, 16, &a));
     TT_CHECK(lower_double(L, 12, 0) == 0, UNIMPLEMENTED, "attention with dropout");
     TT_TRY(check_mask(L, &a, 4));
-    hlo_ref in[7] = {hlo_convert(L->g, lower_value(L, 0), a.dtype), lower_value(L, 1), lower_value(L, 2), lower_value(L, 3)};
+    hlo_ref in[7] = {hlo_convert(L->g, lower_value(L, 0), a.dtype), lower_value(L, 1), lower_value(L, 2),
+                     lower_value(L, 3)};
     int n = 4;
     if (a.has_mask)
         in[n++] = lower_value(L, 4);

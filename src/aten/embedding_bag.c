@@ -1,4 +1,5 @@
-/* embedding_bag.c - sums, means and maxima of embedding rows over bags (consecutive indices from one offset to the next), and the gradient.
+/* embedding_bag.c - sums, means and maxima of embedding rows over bags (consecutive indices from one offset
+ * to the next), and the gradient.
  *
  * Bags are found by comparing positions with the offsets. Rows of padding_idx count nowhere. */
 #include "aten/index.h"
@@ -9,7 +10,11 @@ static hlo_ref scatter_sum(tt_lower *L, hlo_ref into, hlo_ref at, hlo_ref update
     hlo_type t = piece_type(L, into);
     static const int64_t zero[1] = {0}, window[1] = {1};
     int64_t column[2] = {piece_type(L, at).dims[0], 1};
-    hlo_dims d = {.kind = HLO_DIMS_SCATTER, .a = {t.rank - 1, window}, .b = {1, zero}, .e = {1, zero}, .index_vector_dim = 1};
+    hlo_dims d = {.kind = HLO_DIMS_SCATTER,
+                  .a = {t.rank - 1, window},
+                  .b = {1, zero},
+                  .e = {1, zero},
+                  .index_vector_dim = 1};
     return hlo_scatter(L->g, into, hlo_reshape(L->g, at, 2, column), updates, &d, op, false, NULL);
 }
 
@@ -20,7 +25,8 @@ static hlo_ref bag_of(tt_lower *L, hlo_ref offsets, int64_t n, int64_t n_bags) {
     hlo_type t = hlo_type_make(TT_I64, 2, dims), one = hlo_type_make(TT_I32, 1, flat);
     if (n_bags == 0)
         return hlo_splat(g, &one, 0);
-    hlo_ref begun = hlo_compare(g, "GE", hlo_iota(g, &t, 0), piece_along(L, hlo_convert(g, offsets, TT_I64), &t, 1));
+    hlo_ref begun =
+        hlo_compare(g, "GE", hlo_iota(g, &t, 0), piece_along(L, hlo_convert(g, offsets, TT_I64), &t, 1));
     hlo_ref count = hlo_reduce(g, HLO_ADD, hlo_convert(g, begun, TT_I32), HLO_NONE, 1, over);
     return hlo_sub(g, count, hlo_splat(g, &one, 1));
 }
@@ -32,27 +38,34 @@ static hlo_ref not_padding(tt_lower *L, hlo_ref index, int64_t padding, tt_dtype
     return hlo_convert(L->g, hlo_compare(L->g, "NE", index, hlo_splat_int(L->g, &t, padding)), wide);
 }
 
-/* _embedding_bag(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx)
+/* _embedding_bag(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights,
+ * include_last_offset, padding_idx)
  * -> (output, offset2bag, bag_size, maximum_indices) */
 LOWER(lower_embedding_bag) {
     hlo_graph *g = L->g;
     hlo_ref table = lower_value(L, 0), index = lower_value(L, 1), offsets = lower_value(L, 2);
     hlo_type t = piece_type(L, table), it = piece_type(L, index), ot = piece_type(L, offsets);
-    TT_CHECK(t.rank == 2 && it.rank == 1 && ot.rank == 1 && tt_is_float(t.dtype), UNIMPLEMENTED, "embedding_bag of these tensors");
+    TT_CHECK(t.rank == 2 && it.rank == 1 && ot.rank == 1 && tt_is_float(t.dtype), UNIMPLEMENTED,
+             "embedding_bag of these tensors");
     TT_TRY(index_check(L, it.dtype));
-    int64_t padding = lower_int(L, 8, -1), n = it.dims[0], n_bags = ot.dims[0] - (lower_bool(L, 7, false) ? 1 : 0), last[1] = {n_bags};
+    int64_t padding = lower_int(L, 8, -1), n = it.dims[0],
+            n_bags = ot.dims[0] - (lower_bool(L, 7, false) ? 1 : 0), last[1] = {n_bags};
     int mode = (int)lower_int(L, 4, SUM);
-    TT_CHECK(n > 0 && n_bags > 0 && n * n_bags <= 1 << 26, UNIMPLEMENTED, "embedding_bag of %lld indices in %lld bags", (long long)n, (long long)n_bags);
+    TT_CHECK(n > 0 && n_bags > 0 && n * n_bags <= 1 << 26, UNIMPLEMENTED,
+             "embedding_bag of %lld indices in %lld bags", (long long)n, (long long)n_bags);
     if (padding < 0 && padding != -1)
         padding += t.dims[0];
     tt_dtype wide = lower_accumulate_dtype(t.dtype);
     int64_t dims[2] = {n_bags, t.dims[1]};
     hlo_type out = hlo_type_make(wide, 2, dims), sizes = hlo_type_make(wide, 1, dims);
-    hlo_ref bag = bag_of(L, hlo_slice_dim(g, offsets, 0, 0, n_bags, 1), n, n_bags), use = not_padding(L, index, padding, wide);
-    hlo_ref rows = hlo_convert(g, index_rows(L, table, 0, index_narrow(L, index, t.dims[0]), index_bounds(L)), wide);
+    hlo_ref bag = bag_of(L, hlo_slice_dim(g, offsets, 0, 0, n_bags, 1), n, n_bags),
+            use = not_padding(L, index, padding, wide);
+    hlo_ref rows =
+        hlo_convert(g, index_rows(L, table, 0, index_narrow(L, index, t.dims[0]), index_bounds(L)), wide);
     hlo_type rt = piece_type(L, rows);
     hlo_ref count = scatter_sum(L, hlo_splat(g, &sizes, 0), bag, use, HLO_ADD), y;
-    hlo_ref used = piece_along(L, piece_compare(L, "NE", use, 0), &rt, 0), empty = piece_along(L, piece_compare(L, "EQ", count, 0), &out, 0);
+    hlo_ref used = piece_along(L, piece_compare(L, "NE", use, 0), &rt, 0),
+            empty = piece_along(L, piece_compare(L, "EQ", count, 0), &out, 0);
     TT_CHECK(mode != MAX, UNIMPLEMENTED, "embedding_bag, max");
     if (lower_has(L, 6))
         rows = hlo_mul(g, rows, piece_along(L, hlo_convert(g, lower_value(L, 6), wide), &rt, 0));
@@ -68,51 +81,64 @@ LOWER(lower_embedding_bag) {
     return TT_OK;
 }
 
-/* _embedding_bag_dense_backward(grad, indices, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode, per_sample_weights,
- * padding_idx); param 1, _embedding_bag_backward: offsets comes before offset2bag, and sparse before per_sample_weights. */
+/* _embedding_bag_dense_backward(grad, indices, offset2bag, bag_size, maximum_indices, num_weights,
+ * scale_grad_by_freq, mode, per_sample_weights, padding_idx); param 1, _embedding_bag_backward: offsets comes
+ * before offset2bag, and sparse before per_sample_weights. */
 LOWER(lower_embedding_bag_backward) {
     hlo_graph *g = L->g;
     int shift = L->row->param, late = 2 * shift; /* of arguments before and after `sparse` */
     TT_CHECK(!shift || !lower_bool(L, 9, false), UNIMPLEMENTED, "embedding_bag with sparse gradients");
     hlo_ref grad = lower_value(L, 0), index = lower_value(L, 1), bag = lower_value(L, 2 + shift);
     hlo_type t = piece_type(L, grad), it = piece_type(L, index);
-    int64_t weights = lower_int(L, 5 + shift, 0), padding = lower_int(L, 9 + late, -1), table[2] = {weights, t.rank == 2 ? t.dims[1] : 0};
+    int64_t weights = lower_int(L, 5 + shift, 0), padding = lower_int(L, 9 + late, -1),
+            table[2] = {weights, t.rank == 2 ? t.dims[1] : 0};
     int mode = (int)lower_int(L, 7 + shift, SUM);
-    TT_CHECK(t.rank == 2 && mode != MAX && hlo_type_elements(&it) > 0 && hlo_type_elements(&t) > 0, UNIMPLEMENTED, "embedding_bag backward of these tensors");
+    TT_CHECK(t.rank == 2 && mode != MAX && hlo_type_elements(&it) > 0 && hlo_type_elements(&t) > 0,
+             UNIMPLEMENTED, "embedding_bag backward of these tensors");
     tt_dtype wide = lower_accumulate_dtype(t.dtype);
     if (padding < 0 && padding != -1)
         padding += weights;
-    hlo_ref rows = hlo_convert(g, index_rows(L, grad, 0, bag, NULL), wide), use = not_padding(L, index, padding, wide);
+    hlo_ref rows = hlo_convert(g, index_rows(L, grad, 0, bag, NULL), wide),
+            use = not_padding(L, index, padding, wide);
     hlo_type rt = piece_type(L, rows), wt = hlo_type_make(wide, 1, table);
     if (mode == MEAN) {
         hlo_ref size = hlo_convert(g, index_rows(L, lower_value(L, 3 + shift), 0, bag, NULL), wide);
-        rows = hlo_div(g, rows, piece_along(L, hlo_binary(g, HLO_MAXIMUM, size, hlo_splat_like(g, size, 1)), &rt, 0));
+        rows = hlo_div(g, rows,
+                       piece_along(L, hlo_binary(g, HLO_MAXIMUM, size, hlo_splat_like(g, size, 1)), &rt, 0));
     }
     if (lower_has(L, 8 + late))
         rows = hlo_mul(g, rows, piece_along(L, hlo_convert(g, lower_value(L, 8 + late), wide), &rt, 0));
     if (lower_bool(L, 6 + shift, false)) {
-        hlo_ref ones = hlo_splat_like(g, use, 1), counts = scatter_sum(L, hlo_splat(g, &wt, 0), index, ones, HLO_ADD);
+        hlo_ref ones = hlo_splat_like(g, use, 1),
+                counts = scatter_sum(L, hlo_splat(g, &wt, 0), index, ones, HLO_ADD);
         rows = hlo_div(g, rows, piece_along(L, index_rows(L, counts, 0, index, NULL), &rt, 0));
     }
     rows = hlo_select(g, piece_along(L, piece_compare(L, "NE", use, 0), &rt, 0), rows, hlo_splat(g, &rt, 0));
-    lower_out(L, hlo_convert(g, scatter_sum(L, piece_zeros(L, wide, 2, table), index, rows, HLO_ADD), t.dtype));
+    lower_out(L,
+              hlo_convert(g, scatter_sum(L, piece_zeros(L, wide, 2, table), index, rows, HLO_ADD), t.dtype));
     return TT_OK;
 }
 
-/* _embedding_bag_per_sample_weights_backward(grad, weight, indices, offsets, offset2bag, mode, padding_idx): the product of each sample's row with its
- * bag's gradient */
+/* _embedding_bag_per_sample_weights_backward(grad, weight, indices, offsets, offset2bag, mode, padding_idx):
+ * the product of each sample's row with its bag's gradient */
 LOWER(lower_embedding_bag_samples_backward) {
     hlo_graph *g = L->g;
-    hlo_ref grad = lower_value(L, 0), table = lower_value(L, 1), index = lower_value(L, 2), bag = lower_value(L, 4);
+    hlo_ref grad = lower_value(L, 0), table = lower_value(L, 1), index = lower_value(L, 2),
+            bag = lower_value(L, 4);
     hlo_type t = piece_type(L, grad), wt = piece_type(L, table), it = piece_type(L, index);
-    TT_CHECK(t.rank == 2 && wt.rank == 2 && hlo_type_elements(&it) > 0 && hlo_type_elements(&t) > 0, UNIMPLEMENTED, "embedding_bag backward of these tensors");
-    TT_CHECK(lower_int(L, 5, SUM) == SUM, INVALID_ARGUMENT, "embedding_bag_backward: per_sample_weights only supported for mode='sum'");
+    TT_CHECK(t.rank == 2 && wt.rank == 2 && hlo_type_elements(&it) > 0 && hlo_type_elements(&t) > 0,
+             UNIMPLEMENTED, "embedding_bag backward of these tensors");
+    TT_CHECK(lower_int(L, 5, SUM) == SUM, INVALID_ARGUMENT,
+             "embedding_bag_backward: per_sample_weights only supported for mode='sum'");
     int64_t padding = lower_int(L, 6, -1), over[1] = {1};
     if (padding < 0 && padding != -1)
         padding += wt.dims[0];
     tt_dtype wide = lower_accumulate_dtype(t.dtype);
-    hlo_ref rows = hlo_convert(g, index_rows(L, table, 0, index_narrow(L, index, wt.dims[0]), index_bounds(L)), wide);
-    hlo_ref sums = hlo_reduce(g, HLO_ADD, hlo_mul(g, rows, hlo_convert(g, index_rows(L, grad, 0, bag, NULL), wide)), HLO_NONE, 1, over);
+    hlo_ref rows =
+        hlo_convert(g, index_rows(L, table, 0, index_narrow(L, index, wt.dims[0]), index_bounds(L)), wide);
+    hlo_ref sums =
+        hlo_reduce(g, HLO_ADD, hlo_mul(g, rows, hlo_convert(g, index_rows(L, grad, 0, bag, NULL), wide)),
+                   HLO_NONE, 1, over);
     hlo_ref use = not_padding(L, index, padding, wide);
     sums = hlo_select(g, piece_compare(L, "NE", use, 0), sums, hlo_splat_like(g, sums, 0));
     lower_out(L, hlo_convert(g, sums, t.dtype));

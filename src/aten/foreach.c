@@ -1,9 +1,14 @@
-/* foreach.c - _foreach_*: the same op on every tensor of a list, in one program. Each element calls the row of the single op, so promotion, rounding
- * and edge cases are stated once. */
+/* foreach.c - _foreach_*: the same op on every tensor of a list, in one program. Each element calls the row
+ * of the single op, so promotion, rounding and edge cases are stated once. */
 #include "aten/pieces.h"
 
-/* operand: the argument whose kind (number or tensor) picks the row; alpha: the row wants a third argument, 1 by default. */
-static const struct { const char *stem, *scalar_row, *tensor_row; int operand; bool alpha; } table[] = {
+/* operand: the argument whose kind (number or tensor) picks the row; alpha: the row wants a third argument, 1
+ * by default. */
+static const struct {
+    const char *stem, *scalar_row, *tensor_row;
+    int operand;
+    bool alpha;
+} table[] = {
     {"add", "add.Scalar", "add.Tensor", 1, true},
     {"sub", "sub.Scalar", "sub.Tensor", 1, true},
     {"mul", "mul.Scalar", "mul.Tensor", 1, false},
@@ -41,16 +46,21 @@ static tt_status element_args(tt_lower *L, int i, tt_arg *out) {
         const tt_arg *a = &L->args[k];
         out[k] = *a;
         if (a->tag == TT_ARG_TENSORS) {
-            TT_CHECK(i < a->n, INVALID_ARGUMENT, "Tensor lists must have the same number of tensors, got %d and %d", i + 1, a->n);
+            TT_CHECK(i < a->n, INVALID_ARGUMENT,
+                     "Tensor lists must have the same number of tensors, got %d and %d", i + 1, a->n);
             TT_CHECK(a->u.tensors[i], INVALID_ARGUMENT, "%s: tensor %d is undefined", L->row->name, i);
             out[k] = (tt_arg){.tag = TT_ARG_TENSOR, .u.tensor = a->u.tensors[i]};
         } else if (a->tag == TT_ARG_SCALARS) {
-            TT_CHECK(i < a->n, INVALID_ARGUMENT, "Tensor list must have same number of elements as scalar list.");
+            TT_CHECK(i < a->n, INVALID_ARGUMENT,
+                     "Tensor list must have same number of elements as scalar list.");
             out[k] = a->u.scalars[i];
         } else if (a->tag == TT_ARG_DOUBLES || a->tag == TT_ARG_INTS || a->tag == TT_ARG_BOOLS) {
             /* a Scalar[] whose elements are of one kind */
-            TT_CHECK(i < a->n, INVALID_ARGUMENT, "Tensor list must have same number of elements as scalar list.");
-            out[k] = (tt_arg){.tag = a->tag == TT_ARG_DOUBLES ? TT_ARG_DOUBLE : a->tag == TT_ARG_INTS ? TT_ARG_INT : TT_ARG_BOOL};
+            TT_CHECK(i < a->n, INVALID_ARGUMENT,
+                     "Tensor list must have same number of elements as scalar list.");
+            out[k] = (tt_arg){.tag = a->tag == TT_ARG_DOUBLES ? TT_ARG_DOUBLE
+                                     : a->tag == TT_ARG_INTS  ? TT_ARG_INT
+                                                              : TT_ARG_BOOL};
             if (a->tag == TT_ARG_DOUBLES)
                 out[k].u.d = a->u.doubles[i];
             else
@@ -72,9 +82,15 @@ LOWER(lower_foreach) {
     const char *name = row_name(L, &alpha);
     TT_CHECK(L->n_args <= 6, INTERNAL, "%s has %d arguments", L->row->name, L->n_args);
     for (int k = 1; k < L->n_args; k++)
-        TT_CHECK(L->args[k].tag != TT_ARG_TENSORS || L->args[k].n == n, INVALID_ARGUMENT, "Tensor lists must have the same number of tensors, got %d and %d", n, L->args[k].n);
+        TT_CHECK(L->args[k].tag != TT_ARG_TENSORS || L->args[k].n == n, INVALID_ARGUMENT,
+                 "Tensor lists must have the same number of tensors, got %d and %d", n, L->args[k].n);
     for (int k = 1; k < L->n_args; k++)
-        TT_CHECK((L->args[k].tag != TT_ARG_SCALARS && L->args[k].tag != TT_ARG_DOUBLES && L->args[k].tag != TT_ARG_INTS) || L->args[k].n == n, INVALID_ARGUMENT, "Tensor list must have same number of elements as scalar list. Got %d and %d", n, L->args[k].n);
+        TT_CHECK((L->args[k].tag != TT_ARG_SCALARS && L->args[k].tag != TT_ARG_DOUBLES &&
+                  L->args[k].tag != TT_ARG_INTS) ||
+                     L->args[k].n == n,
+                 INVALID_ARGUMENT,
+                 "Tensor list must have same number of elements as scalar list. Got %d and %d", n,
+                 L->args[k].n);
     lower_out_list(L, n);
     for (int i = 0; i < n; i++) {
         tt_arg args[8] = {{0}};
@@ -86,7 +102,8 @@ LOWER(lower_foreach) {
         const tt_tensor *like = list[i];
         switch (L->row->param) {
         case 1:
-            args[4] = n_args > 2 ? args[2] : (tt_arg){0}; /* linalg_vector_norm(self, ord, dim, keepdim, dtype) */
+            args[4] =
+                n_args > 2 ? args[2] : (tt_arg){0}; /* linalg_vector_norm(self, ord, dim, keepdim, dtype) */
             args[2] = (tt_arg){.tag = TT_ARG_NONE};
             args[3] = (tt_arg){.tag = TT_ARG_BOOL};
             from[2] = from[3] = -1;
@@ -99,7 +116,9 @@ LOWER(lower_foreach) {
             v = lower_cast_broadcast(L, args[1].u.tensor->value, t.dtype, &t);
             break;
         }
-        case 3: v = piece_zeros(L, like->dtype, like->rank, like->dims); break;
+        case 3:
+            v = piece_zeros(L, like->dtype, like->rank, like->dims);
+            break;
         default:
             if (alpha && n_args < 3)
                 args[n_args++] = (tt_arg){.tag = TT_ARG_INT, .u.i = 1}, from[2] = -1;

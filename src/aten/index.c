@@ -1,7 +1,8 @@
-/* index.c - reading by index: index, index_select, gather, take, embedding, and their kin. Writing by index is in index_put.c.
+/* index.c - reading by index: index, index_select, gather, take, embedding, and their kin. Writing by index
+ * is in index_put.c.
  *
- * Negative indices wrap. An index outside is an error in PyTorch; plain StableHLO clamps, so under check_bounds the gathers carry tt.bounds
- * with the op's name and an engine that knows it raises. */
+ * Negative indices wrap. An index outside is an error in PyTorch; plain StableHLO clamps, so under
+ * check_bounds the gathers carry tt.bounds with the op's name and an engine that knows it raises. */
 #include "aten/index.h"
 
 hlo_ref index_wrap(tt_lower *L, hlo_ref index, int64_t size) {
@@ -28,7 +29,8 @@ const char *index_bounds(const tt_lower *L) {
 }
 
 tt_status index_check(const tt_lower *L, tt_dtype d) {
-    TT_CHECK(d == TT_I64 || d == TT_I32, INVALID_ARGUMENT, "%s(): Expected dtype int32/int64 for index but got %s", L->row->name, tt_dtype_name(d));
+    TT_CHECK(d == TT_I64 || d == TT_I32, INVALID_ARGUMENT,
+             "%s(): Expected dtype int32/int64 for index but got %s", L->row->name, tt_dtype_name(d));
     return TT_OK;
 }
 
@@ -43,7 +45,11 @@ hlo_ref index_rows(tt_lower *L, hlo_ref x, int dim, hlo_ref index, const char *b
     }
     memcpy(dims, it.dims, sizeof *dims * (size_t)it.rank);
     dims[it.rank] = 1;
-    hlo_dims d = {.kind = HLO_DIMS_GATHER, .a = {n, offsets}, .b = {1, where}, .e = {1, where}, .index_vector_dim = it.rank};
+    hlo_dims d = {.kind = HLO_DIMS_GATHER,
+                  .a = {n, offsets},
+                  .b = {1, where},
+                  .e = {1, where},
+                  .index_vector_dim = it.rank};
     return hlo_gather(L->g, x, hlo_reshape(L->g, index, it.rank + 1, dims), &d, sizes, bounds);
 }
 
@@ -103,11 +109,13 @@ hlo_ref index_take(tt_lower *L, hlo_ref x, hlo_ref flat, const char *bounds) {
     static const int64_t zero[1] = {0}, one[1] = {1};
     int64_t all[1] = {hlo_type_elements(&t)}, column[2] = {hlo_type_elements(&it), 1};
     hlo_dims d = {.kind = HLO_DIMS_GATHER, .b = {1, zero}, .e = {1, zero}, .index_vector_dim = 1};
-    hlo_ref y = hlo_gather(L->g, hlo_reshape(L->g, x, 1, all), hlo_reshape(L->g, flat, 2, column), &d, one, bounds);
+    hlo_ref y =
+        hlo_gather(L->g, hlo_reshape(L->g, x, 1, all), hlo_reshape(L->g, flat, 2, column), &d, one, bounds);
     return hlo_reshape(L->g, y, it.rank, it.dims);
 }
 
-/* gather(self, dim, index, sparse_grad): out[i][j] = self[index[i][j]][j] for dim 0. index may be smaller than self in the other dims. */
+/* gather(self, dim, index, sparse_grad): out[i][j] = self[index[i][j]][j] for dim 0. index may be smaller
+ * than self in the other dims. */
 LOWER(lower_gather) {
     hlo_ref x = lower_value(L, 0), index = lower_value(L, 2);
     hlo_type t = piece_type(L, x), it = piece_type(L, index);
@@ -123,9 +131,13 @@ LOWER(lower_gather) {
         x = hlo_reshape(L->g, x, 1, one), t = piece_type(L, x);
     if (it.rank == 0)
         index = hlo_reshape(L->g, index, 1, one), it = piece_type(L, index);
-    TT_CHECK(t.rank == it.rank, INVALID_ARGUMENT, "Index tensor must have the same number of dimensions as input tensor");
+    TT_CHECK(t.rank == it.rank, INVALID_ARGUMENT,
+             "Index tensor must have the same number of dimensions as input tensor");
     for (int i = 0; i < t.rank; i++)
-        TT_CHECK(i == dim || it.dims[i] <= t.dims[i], INVALID_ARGUMENT, "Size does not match at dimension %d expected index to be no larger than self apart from dimension %d", i, dim);
+        TT_CHECK(i == dim || it.dims[i] <= t.dims[i], INVALID_ARGUMENT,
+                 "Size does not match at dimension %d expected index to be no larger than self apart from "
+                 "dimension %d",
+                 i, dim);
     hlo_ref y;
     if (L->check_bounds)
         y = index_take_checked(L, x, index, dim, index_bounds(L));
@@ -157,7 +169,8 @@ hlo_ref index_take_checked(tt_lower *L, hlo_ref x, hlo_ref index, int dim, const
 LOWER(lower_take) {
     hlo_ref x = lower_value(L, 0), index = lower_value(L, 1);
     hlo_type t = piece_type(L, x), it = piece_type(L, index);
-    TT_CHECK(it.dtype == TT_I64, INVALID_ARGUMENT, "take(): Expected a long tensor for index, but got %s", tt_dtype_name(it.dtype));
+    TT_CHECK(it.dtype == TT_I64, INVALID_ARGUMENT, "take(): Expected a long tensor for index, but got %s",
+             tt_dtype_name(it.dtype));
     if (hlo_type_elements(&it) == 0) {
         lower_out(L, piece_zeros(L, t.dtype, it.rank, it.dims));
         return TT_OK;
@@ -182,7 +195,8 @@ tt_status index_plan_make(tt_lower *L, int arg, const hlo_type *x, index_plan *p
             continue;
         tt_dtype d = list[i]->dtype;
         TT_CHECK(d != TT_PRED && d != TT_U8, UNIMPLEMENTED, "%s with a mask", L->row->name);
-        TT_CHECK(d == TT_I64 || d == TT_I32, OUT_OF_RANGE, "tensors used as indices must be long, int, byte or bool tensors");
+        TT_CHECK(d == TT_I64 || d == TT_I32, OUT_OF_RANGE,
+                 "tensors used as indices must be long, int, byte or bool tensors");
         kept[p->n] = hlo_type_make(d, list[i]->rank, list[i]->dims);
         types[p->n] = &kept[p->n];
         p->dims[p->n] = i;
@@ -216,14 +230,16 @@ hlo_ref index_plan_indices(tt_lower *L, const index_plan *p, const hlo_type *x) 
     return p->n == 1 ? parts[0] : hlo_concatenate(L->g, p->n, parts, p->shape.rank);
 }
 
-/* index.Tensor(self, indices): the indexed dims give way to the indices' broadcast shape: at the first of them when they are next to each
- * other, else in front. Masks are turned into index lists before they come here. */
+/* index.Tensor(self, indices): the indexed dims give way to the indices' broadcast shape: at the first of
+ * them when they are next to each other, else in front. Masks are turned into index lists before they come
+ * here. */
 LOWER(lower_index) {
     hlo_ref x = lower_value(L, 0);
     hlo_type t = piece_type(L, x);
     index_plan p;
     TT_TRY(index_plan_make(L, 1, &t, &p));
-    TT_CHECK(t.rank - p.n + p.shape.rank < HLO_MAX_RANK && p.shape.rank + 1 < HLO_MAX_RANK, UNIMPLEMENTED, "an index result of more than %d dimensions", HLO_MAX_RANK - 1);
+    TT_CHECK(t.rank - p.n + p.shape.rank < HLO_MAX_RANK && p.shape.rank + 1 < HLO_MAX_RANK, UNIMPLEMENTED,
+             "an index result of more than %d dimensions", HLO_MAX_RANK - 1);
     int64_t sizes[HLO_MAX_RANK], offsets[HLO_MAX_RANK], n = 0, result[HLO_MAX_RANK];
     for (int i = 0, k = 0; i < t.rank; i++) {
         bool indexed = k < p.n && p.dims[k] == i;
@@ -237,7 +253,8 @@ LOWER(lower_index) {
     for (int i = 0; i < p.n; i++)
         empty_dim |= t.dims[p.dims[i]] == 0;
     if (empty_dim) {
-        TT_CHECK(hlo_type_elements(&p.shape) == 0, OUT_OF_RANGE, "index is out of bounds for dimension with size 0");
+        TT_CHECK(hlo_type_elements(&p.shape) == 0, OUT_OF_RANGE,
+                 "index is out of bounds for dimension with size 0");
         memcpy(result + p.at, p.shape.dims, sizeof *result * (size_t)p.shape.rank);
         for (int i = 0, k = 0, o = 0; i < t.rank; i++) {
             if (k < p.n && p.dims[k] == i)
@@ -248,7 +265,11 @@ LOWER(lower_index) {
         lower_out(L, piece_zeros(L, t.dtype, rank, result));
         return TT_OK;
     }
-    hlo_dims d = {.kind = HLO_DIMS_GATHER, .a = {(int)n, offsets}, .b = {p.n, p.dims}, .e = {p.n, p.dims}, .index_vector_dim = p.shape.rank};
+    hlo_dims d = {.kind = HLO_DIMS_GATHER,
+                  .a = {(int)n, offsets},
+                  .b = {p.n, p.dims},
+                  .e = {p.n, p.dims},
+                  .index_vector_dim = p.shape.rank};
     lower_out(L, hlo_gather(L->g, x, index_plan_indices(L, &p, &t), &d, sizes, index_bounds(L)));
     return TT_OK;
 }

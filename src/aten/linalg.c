@@ -1,5 +1,5 @@
-/* linalg.c - triangular solves and distances between rows. Factorisations have no StableHLO op with PyTorch's pivots and error codes: they run
- * on the CPU. */
+/* linalg.c - triangular solves and distances between rows. Factorisations have no StableHLO op with PyTorch's
+ * pivots and error codes: they run on the CPU. */
 #include "aten/pieces.h"
 #include <math.h>
 
@@ -14,32 +14,44 @@ static hlo_ref with_batch(tt_lower *L, hlo_ref x, const hlo_type *batch) {
 }
 
 static tt_status batch_of(const hlo_type *a, const hlo_type *b, hlo_type *out) {
-    hlo_type x = hlo_type_make(a->dtype, a->rank - 2, a->dims), y = hlo_type_make(b->dtype, b->rank - 2, b->dims);
+    hlo_type x = hlo_type_make(a->dtype, a->rank - 2, a->dims),
+             y = hlo_type_make(b->dtype, b->rank - 2, b->dims);
     const hlo_type *both[2] = {&x, &y};
     return lower_broadcast_shape(2, both, out);
 }
 
-static tt_status solve(tt_lower *L, hlo_ref a, hlo_ref b, bool left, bool upper, bool unit, const char *transpose, hlo_ref *out_a, hlo_ref *out_x) {
+static tt_status solve(tt_lower *L, hlo_ref a, hlo_ref b, bool left, bool upper, bool unit,
+                       const char *transpose, hlo_ref *out_a, hlo_ref *out_x) {
     hlo_type ta = piece_type(L, a), tb = piece_type(L, b), batch;
-    TT_CHECK(ta.rank >= 2 && tb.rank >= 2, INVALID_ARGUMENT, "linalg.solve_triangular: The input tensor A must have at least 2 dimensions.");
-    TT_CHECK(ta.dtype == tb.dtype && (tt_is_float(ta.dtype) || tt_is_complex(ta.dtype)) && ta.dtype != TT_BF16 && ta.dtype != TT_F16, UNIMPLEMENTED, "triangular solve of %s and %s",
-             tt_dtype_name(ta.dtype), tt_dtype_name(tb.dtype));
+    TT_CHECK(ta.rank >= 2 && tb.rank >= 2, INVALID_ARGUMENT,
+             "linalg.solve_triangular: The input tensor A must have at least 2 dimensions.");
+    TT_CHECK(ta.dtype == tb.dtype && (tt_is_float(ta.dtype) || tt_is_complex(ta.dtype)) &&
+                 ta.dtype != TT_BF16 && ta.dtype != TT_F16,
+             UNIMPLEMENTED, "triangular solve of %s and %s", tt_dtype_name(ta.dtype),
+             tt_dtype_name(tb.dtype));
     int64_t n = ta.dims[ta.rank - 1];
-    TT_CHECK(ta.dims[ta.rank - 2] == n, INVALID_ARGUMENT, "linalg.solve_triangular: A must be batches of square matrices, but they are %lld by %lld matrices",
-             (long long)ta.dims[ta.rank - 2], (long long)n);
-    TT_CHECK(tb.dims[tb.rank - (left ? 2 : 1)] == n, INVALID_ARGUMENT, "linalg.solve_triangular: Incompatible shapes of A and B for the equation %s", left ? "AX = B" : "XA = B");
+    TT_CHECK(
+        ta.dims[ta.rank - 2] == n, INVALID_ARGUMENT,
+        "linalg.solve_triangular: A must be batches of square matrices, but they are %lld by %lld matrices",
+        (long long)ta.dims[ta.rank - 2], (long long)n);
+    TT_CHECK(tb.dims[tb.rank - (left ? 2 : 1)] == n, INVALID_ARGUMENT,
+             "linalg.solve_triangular: Incompatible shapes of A and B for the equation %s",
+             left ? "AX = B" : "XA = B");
     TT_TRY(batch_of(&ta, &tb, &batch));
     *out_a = with_batch(L, a, &batch);
     b = with_batch(L, b, &batch);
     tb = piece_type(L, b);
-    *out_x = hlo_type_elements(&tb) == 0 ? b : hlo_triangular_solve(L->g, *out_a, b, left, !upper, unit, transpose);
+    *out_x = hlo_type_elements(&tb) == 0
+                 ? b
+                 : hlo_triangular_solve(L->g, *out_a, b, left, !upper, unit, transpose);
     return TT_OK;
 }
 
 /* linalg_solve_triangular(A, B, upper, left, unitriangular) */
 LOWER(lower_solve_triangular) {
     hlo_ref a, x;
-    TT_TRY(solve(L, lower_value(L, 0), lower_value(L, 1), lower_bool(L, 3, true), lower_bool(L, 2, false), lower_bool(L, 4, false), "NO_TRANSPOSE", &a, &x));
+    TT_TRY(solve(L, lower_value(L, 0), lower_value(L, 1), lower_bool(L, 3, true), lower_bool(L, 2, false),
+                 lower_bool(L, 4, false), "NO_TRANSPOSE", &a, &x));
     lower_out(L, x);
     return TT_OK;
 }
@@ -47,7 +59,8 @@ LOWER(lower_solve_triangular) {
 /* triangular_solve(B, A, upper, transpose, unitriangular) -> (solution, A) */
 LOWER(lower_triangular_solve) {
     hlo_ref a, x;
-    TT_TRY(solve(L, lower_value(L, 1), lower_value(L, 0), true, lower_bool(L, 2, true), lower_bool(L, 4, false), lower_bool(L, 3, false) ? "TRANSPOSE" : "NO_TRANSPOSE", &a, &x));
+    TT_TRY(solve(L, lower_value(L, 1), lower_value(L, 0), true, lower_bool(L, 2, true),
+                 lower_bool(L, 4, false), lower_bool(L, 3, false) ? "TRANSPOSE" : "NO_TRANSPOSE", &a, &x));
     lower_out(L, x);
     lower_out(L, a);
     return TT_OK;
@@ -60,7 +73,9 @@ enum { MAX_PAIRS = 1 << 26 };
 /* x1 [.., P, M] - x2 [.., R, M] over all pairs: [.., P, R, M] */
 static tt_status differences(tt_lower *L, hlo_ref x1, hlo_ref x2, hlo_ref *out) {
     hlo_type a = piece_type(L, x1), b = piece_type(L, x2), batch;
-    TT_CHECK(a.rank >= 2 && b.rank >= 2 && a.dims[a.rank - 1] == b.dims[b.rank - 1] && a.dtype == b.dtype && tt_is_float(a.dtype), UNIMPLEMENTED, "cdist of these tensors");
+    TT_CHECK(a.rank >= 2 && b.rank >= 2 && a.dims[a.rank - 1] == b.dims[b.rank - 1] && a.dtype == b.dtype &&
+                 tt_is_float(a.dtype),
+             UNIMPLEMENTED, "cdist of these tensors");
     TT_TRY(batch_of(&a, &b, &batch));
     int n = batch.rank;
     TT_CHECK(n + 3 <= HLO_MAX_RANK, UNIMPLEMENTED, "cdist of %d-dimensional tensors", a.rank);
@@ -71,8 +86,10 @@ static tt_status differences(tt_lower *L, hlo_ref x1, hlo_ref x2, hlo_ref *out) 
         first[i] = second[i] = i;
     first[n + 1] = n + 2, second[n] = n + 1, second[n + 1] = n + 2;
     hlo_type t = hlo_type_make(a.dtype, n + 3, dims);
-    TT_CHECK(hlo_type_elements(&t) <= MAX_PAIRS, UNIMPLEMENTED, "cdist over %lld differences", (long long)hlo_type_elements(&t));
-    *out = hlo_sub(L->g, piece_broadcast(L, with_batch(L, x1, &batch), &t, n + 2, first), piece_broadcast(L, with_batch(L, x2, &batch), &t, n + 2, second));
+    TT_CHECK(hlo_type_elements(&t) <= MAX_PAIRS, UNIMPLEMENTED, "cdist over %lld differences",
+             (long long)hlo_type_elements(&t));
+    *out = hlo_sub(L->g, piece_broadcast(L, with_batch(L, x1, &batch), &t, n + 2, first),
+                   piece_broadcast(L, with_batch(L, x2, &batch), &t, n + 2, second));
     return TT_OK;
 }
 
@@ -107,7 +124,8 @@ LOWER(lower_cdist) {
     return TT_OK;
 }
 
-/* _cdist_backward(grad, x1, x2, p, cdist): the gradient of x1, sum over its pairs of grad times the derivative of the norm; 0 where the distance is 0. */
+/* _cdist_backward(grad, x1, x2, p, cdist): the gradient of x1, sum over its pairs of grad times the
+ * derivative of the norm; 0 where the distance is 0. */
 LOWER(lower_cdist_backward) {
     hlo_graph *g = L->g;
     hlo_ref d, slope;
@@ -116,7 +134,8 @@ LOWER(lower_cdist_backward) {
     hlo_type t = piece_type(L, d);
     int64_t map[HLO_MAX_RANK], over[1] = {t.rank - 2};
     piece_identity(map, t.rank - 1);
-    hlo_ref grad = piece_broadcast(L, hlo_convert(g, lower_value(L, 0), t.dtype), &t, t.rank - 1, map), dist = piece_broadcast(L, lower_value(L, 4), &t, t.rank - 1, map);
+    hlo_ref grad = piece_broadcast(L, hlo_convert(g, lower_value(L, 0), t.dtype), &t, t.rank - 1, map),
+            dist = piece_broadcast(L, lower_value(L, 4), &t, t.rank - 1, map);
     hlo_ref sign = hlo_unary(g, HLO_SIGN, d), size = hlo_unary(g, HLO_ABS, d), zero = hlo_splat_like(g, d, 0);
     if (p == 0)
         slope = zero;
@@ -149,7 +168,8 @@ LOWER(lower_cdist_backward) {
 /* The positions i < j of all pairs of n rows, in order, as i32 [n (n - 1) / 2]. */
 static void pairs(tt_lower *L, int64_t n, hlo_ref *out_first, hlo_ref *out_second) {
     int64_t count[1] = {n * (n - 1) / 2}, k = 0;
-    int32_t *first = TT_NEW_N(L->arena, int32_t, count[0] + 1), *second = TT_NEW_N(L->arena, int32_t, count[0] + 1);
+    int32_t *first = TT_NEW_N(L->arena, int32_t, count[0] + 1),
+            *second = TT_NEW_N(L->arena, int32_t, count[0] + 1);
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = i + 1; j < n; j++, k++)
             first[k] = (int32_t)i, second[k] = (int32_t)j;
@@ -158,16 +178,22 @@ static void pairs(tt_lower *L, int64_t n, hlo_ref *out_first, hlo_ref *out_secon
     *out_second = hlo_constant(L->g, &t, second);
 }
 
-/* _pdist_forward(self, p): the distances of all pairs of rows, taken from the full table of distances, which _cdist_forward states. */
+/* _pdist_forward(self, p): the distances of all pairs of rows, taken from the full table of distances, which
+ * _cdist_forward states. */
 LOWER(lower_pdist) {
     hlo_ref x = lower_value(L, 0), first, second, table, flat;
     hlo_type t = piece_type(L, x);
-    TT_CHECK(t.rank == 2 && t.dims[0] > 1 && t.dims[0] <= 2048 && t.dims[1] > 0, UNIMPLEMENTED, "pdist of %lld rows", (long long)(t.rank == 2 ? t.dims[0] : 0));
-    tt_arg args[4] = {piece_argument(L, x), piece_argument(L, x), {.tag = TT_ARG_DOUBLE, .u.d = lower_double(L, 1, 2)}, {.tag = TT_ARG_NONE}};
+    TT_CHECK(t.rank == 2 && t.dims[0] > 1 && t.dims[0] <= 2048 && t.dims[1] > 0, UNIMPLEMENTED,
+             "pdist of %lld rows", (long long)(t.rank == 2 ? t.dims[0] : 0));
+    tt_arg args[4] = {piece_argument(L, x),
+                      piece_argument(L, x),
+                      {.tag = TT_ARG_DOUBLE, .u.d = lower_double(L, 1, 2)},
+                      {.tag = TT_ARG_NONE}};
     TT_TRY(piece_call(L, "_cdist_forward", 4, args, NULL, -1, 1, &table));
     pairs(L, t.dims[0], &first, &second);
     hlo_type it = piece_type(L, first);
-    flat = hlo_convert(L->g, hlo_add(L->g, hlo_mul(L->g, first, hlo_splat_int(L->g, &it, t.dims[0])), second), TT_I64);
+    flat = hlo_convert(L->g, hlo_add(L->g, hlo_mul(L->g, first, hlo_splat_int(L->g, &it, t.dims[0])), second),
+                       TT_I64);
     tt_arg take[2] = {piece_argument(L, table), piece_argument(L, flat)};
     TT_TRY(piece_call(L, "take", 2, take, NULL, -1, 1, &table));
     lower_out(L, table);

@@ -1,9 +1,14 @@
-/* loss.c - losses that PyTorch has as ops of their own, and their gradients. Reductions: 0 none, 1 mean, 2 sum.
+/* loss.c - losses that PyTorch has as ops of their own, and their gradients. Reductions: 0 none, 1 mean, 2
+ * sum.
  *
  * f16 and bf16 are computed and summed in f32 and rounded once. */
 #include "aten/pieces.h"
 
-typedef struct pair { hlo_ref x, y; hlo_type type; tt_dtype out; } pair; /* input and target in the wide type, broadcast together */
+typedef struct pair {
+    hlo_ref x, y;
+    hlo_type type;
+    tt_dtype out;
+} pair; /* input and target in the wide type, broadcast together */
 
 static tt_status read_pair(tt_lower *L, int x_arg, int y_arg, pair *p) {
     const tt_tensor *t[2] = {lower_tensor(L, x_arg), lower_tensor(L, y_arg)};
@@ -11,7 +16,8 @@ static tt_status read_pair(tt_lower *L, int x_arg, int y_arg, pair *p) {
         return TT_ERROR(INTERNAL, "a loss without its tensors");
     p->out = lower_result_type(L, 2, t);
     TT_CHECK(tt_is_float(p->out), UNIMPLEMENTED, "loss of %s", tt_dtype_name(p->out));
-    hlo_type a = hlo_type_make(t[0]->dtype, t[0]->rank, t[0]->dims), b = hlo_type_make(t[1]->dtype, t[1]->rank, t[1]->dims);
+    hlo_type a = hlo_type_make(t[0]->dtype, t[0]->rank, t[0]->dims),
+             b = hlo_type_make(t[1]->dtype, t[1]->rank, t[1]->dims);
     const hlo_type *both[2] = {&a, &b};
     TT_TRY(lower_broadcast_shape(2, both, &p->type));
     p->type.dtype = lower_accumulate_dtype(p->out);
@@ -24,7 +30,8 @@ static hlo_ref number(tt_lower *L, const pair *p, double v) {
     return hlo_splat(L->g, &p->type, v);
 }
 
-/* grad_output, a scalar unless the reduction is none, over the pair's shape, divided by the count for means. */
+/* grad_output, a scalar unless the reduction is none, over the pair's shape, divided by the count for means.
+ */
 static hlo_ref spread_grad(tt_lower *L, const pair *p, int arg, int64_t reduction) {
     hlo_ref g = lower_cast_broadcast(L, lower_value(L, arg), p->type.dtype, &p->type);
     if (reduction == PIECE_MEAN)
@@ -50,39 +57,47 @@ LOWER(lower_mse_loss_backward) {
     pair p;
     TT_TRY(read_pair(L, 1, 2, &p));
     hlo_ref d = hlo_mul(L->g, hlo_sub(L->g, p.x, p.y), number(L, &p, 2));
-    lower_out(L, hlo_convert(L->g, hlo_mul(L->g, d, spread_grad(L, &p, 0, lower_int(L, 3, PIECE_MEAN))), p.out));
+    lower_out(L,
+              hlo_convert(L->g, hlo_mul(L->g, d, spread_grad(L, &p, 0, lower_int(L, 3, PIECE_MEAN))), p.out));
     return TT_OK;
 }
 
-/* smooth_l1_loss(self, target, reduction, beta): z = |x - y|; z < beta ? z^2 / (2 beta) : z - beta / 2. huber_loss(.., delta), param 1: the
- * same times delta. */
+/* smooth_l1_loss(self, target, reduction, beta): z = |x - y|; z < beta ? z^2 / (2 beta) : z - beta / 2.
+ * huber_loss(.., delta), param 1: the same times delta. */
 LOWER(lower_smooth_l1) {
     pair p;
     hlo_graph *g = L->g;
     TT_TRY(read_pair(L, 0, 1, &p));
     double beta = lower_double(L, 3, 1);
     bool huber = L->row->param;
-    TT_CHECK(huber ? beta > 0 : beta >= 0, INVALID_ARGUMENT, huber ? "huber_loss does not support non-positive values for delta." : "smooth_l1_loss does not support negative values for beta.");
-    hlo_ref z = hlo_unary(g, HLO_ABS, hlo_sub(g, p.x, p.y)), half = number(L, &p, 0.5), b = number(L, &p, beta), v;
+    TT_CHECK(huber ? beta > 0 : beta >= 0, INVALID_ARGUMENT,
+             huber ? "huber_loss does not support non-positive values for delta."
+                   : "smooth_l1_loss does not support negative values for beta.");
+    hlo_ref z = hlo_unary(g, HLO_ABS, hlo_sub(g, p.x, p.y)), half = number(L, &p, 0.5),
+            b = number(L, &p, beta), v;
     hlo_ref square = hlo_mul(g, hlo_mul(g, half, z), z);
     if (huber)
-        v = hlo_select(g, hlo_compare(g, "LE", z, b), square, hlo_mul(g, b, hlo_sub(g, z, hlo_mul(g, half, b))));
+        v = hlo_select(g, hlo_compare(g, "LE", z, b), square,
+                       hlo_mul(g, b, hlo_sub(g, z, hlo_mul(g, half, b))));
     else if (beta == 0)
         v = z;
     else
-        v = hlo_select(g, hlo_compare(g, "LT", z, b), hlo_div(g, square, b), hlo_sub(g, z, hlo_mul(g, half, b)));
+        v = hlo_select(g, hlo_compare(g, "LT", z, b), hlo_div(g, square, b),
+                       hlo_sub(g, z, hlo_mul(g, half, b)));
     finish(L, &p, v, lower_int(L, 2, PIECE_MEAN));
     return TT_OK;
 }
 
-/* smooth_l1_loss_backward(grad_output, self, target, reduction, beta): |d| < beta ? d / beta : sign(d); huber times delta. */
+/* smooth_l1_loss_backward(grad_output, self, target, reduction, beta): |d| < beta ? d / beta : sign(d); huber
+ * times delta. */
 LOWER(lower_smooth_l1_backward) {
     pair p;
     hlo_graph *g = L->g;
     TT_TRY(read_pair(L, 1, 2, &p));
     double beta = lower_double(L, 4, 1);
     bool huber = L->row->param;
-    hlo_ref d = hlo_sub(g, p.x, p.y), b = number(L, &p, beta), size = hlo_unary(g, HLO_ABS, d), sign = hlo_unary(g, HLO_SIGN, d), v;
+    hlo_ref d = hlo_sub(g, p.x, p.y), b = number(L, &p, beta), size = hlo_unary(g, HLO_ABS, d),
+            sign = hlo_unary(g, HLO_SIGN, d), v;
     if (huber)
         v = hlo_select(g, hlo_compare(g, "LE", size, b), d, hlo_mul(g, sign, b));
     else if (beta == 0)
@@ -104,7 +119,8 @@ LOWER(lower_bce) {
     hlo_graph *g = L->g;
     TT_TRY(read_pair(L, 0, 1, &p));
     hlo_ref one = number(L, &p, 1);
-    hlo_ref log_x = guarded_log(L, &p, hlo_unary(g, HLO_LOG, p.x)), log_rest = guarded_log(L, &p, hlo_unary(g, HLO_LOG1P, hlo_unary(g, HLO_NEGATE, p.x)));
+    hlo_ref log_x = guarded_log(L, &p, hlo_unary(g, HLO_LOG, p.x)),
+            log_rest = guarded_log(L, &p, hlo_unary(g, HLO_LOG1P, hlo_unary(g, HLO_NEGATE, p.x)));
     hlo_ref v = hlo_sub(g, hlo_mul(g, hlo_sub(g, p.y, one), log_rest), hlo_mul(g, p.y, log_x));
     if (lower_has(L, 2))
         v = hlo_mul(g, v, lower_cast_broadcast(L, lower_value(L, 2), p.type.dtype, &p.type));
@@ -112,13 +128,16 @@ LOWER(lower_bce) {
     return TT_OK;
 }
 
-/* binary_cross_entropy_backward(grad_output, self, target, weight, reduction): g (x - y) / max(x (1 - x), 1e-12), times weight */
+/* binary_cross_entropy_backward(grad_output, self, target, weight, reduction): g (x - y) / max(x (1 - x),
+ * 1e-12), times weight */
 LOWER(lower_bce_backward) {
     pair p;
     hlo_graph *g = L->g;
     TT_TRY(read_pair(L, 1, 2, &p));
-    hlo_ref curve = hlo_binary(g, HLO_MAXIMUM, hlo_mul(g, hlo_sub(g, number(L, &p, 1), p.x), p.x), number(L, &p, 1e-12));
-    hlo_ref v = hlo_div(g, hlo_mul(g, spread_grad(L, &p, 0, lower_int(L, 4, PIECE_MEAN)), hlo_sub(g, p.x, p.y)), curve);
+    hlo_ref curve =
+        hlo_binary(g, HLO_MAXIMUM, hlo_mul(g, hlo_sub(g, number(L, &p, 1), p.x), p.x), number(L, &p, 1e-12));
+    hlo_ref v = hlo_div(
+        g, hlo_mul(g, spread_grad(L, &p, 0, lower_int(L, 4, PIECE_MEAN)), hlo_sub(g, p.x, p.y)), curve);
     if (lower_has(L, 3))
         v = hlo_mul(g, v, lower_cast_broadcast(L, lower_value(L, 3), p.type.dtype, &p.type));
     lower_out(L, hlo_convert(g, v, p.out));
@@ -128,14 +147,21 @@ LOWER(lower_bce_backward) {
 /* ---- negative log likelihood ---- */
 
 /* x [N, C, rest...] (or [C]) as [N, C, M], target as [N, M]; without M when it is 1. */
-typedef struct nll { int64_t n, c, m; hlo_type x, target; hlo_ref valid, weight; tt_dtype wide; hlo_type flat, full; } nll;
+typedef struct nll {
+    int64_t n, c, m;
+    hlo_type x, target;
+    hlo_ref valid, weight;
+    tt_dtype wide;
+    hlo_type flat, full;
+} nll;
 
-/* The class of each element compared with the class index: a one-hot mask of x. The gradient is dense anyway, so this costs nothing more, and it
- * fuses where a scatter would not. */
+/* The class of each element compared with the class index: a one-hot mask of x. The gradient is dense anyway,
+ * so this costs nothing more, and it fuses where a scatter would not. */
 static hlo_ref one_hot(tt_lower *L, const nll *s, hlo_ref target) {
     int64_t map[2] = {0, 2};
     hlo_type it = hlo_type_with(&s->full, TT_I32);
-    return hlo_compare(L->g, "EQ", hlo_iota(L->g, &it, 1), piece_broadcast(L, hlo_convert(L->g, target, TT_I32), &it, s->flat.rank, map));
+    return hlo_compare(L->g, "EQ", hlo_iota(L->g, &it, 1),
+                       piece_broadcast(L, hlo_convert(L->g, target, TT_I32), &it, s->flat.rank, map));
 }
 
 static tt_status read_nll(tt_lower *L, int x_arg, nll *s, hlo_ref *out_target) {
@@ -143,13 +169,15 @@ static tt_status read_nll(tt_lower *L, int x_arg, nll *s, hlo_ref *out_target) {
     s->x = piece_type(L, lower_value(L, x_arg));
     s->target = piece_type(L, lower_value(L, x_arg + 1));
     TT_CHECK(tt_is_float(s->x.dtype), UNIMPLEMENTED, "nll_loss of %s", tt_dtype_name(s->x.dtype));
-    TT_CHECK(tt_is_int(s->target.dtype), INVALID_ARGUMENT, "expected scalar type Long but found %s", tt_dtype_name(s->target.dtype));
+    TT_CHECK(tt_is_int(s->target.dtype), INVALID_ARGUMENT, "expected scalar type Long but found %s",
+             tt_dtype_name(s->target.dtype));
     TT_CHECK(s->x.rank >= 1, INVALID_ARGUMENT, "input tensor should be 1D or 2D");
     bool single = s->x.rank == 1;
     s->n = single ? 1 : s->x.dims[0];
     s->c = s->x.dims[single ? 0 : 1];
     s->m = single ? 1 : piece_product(s->x.dims, 2, s->x.rank);
-    TT_CHECK(hlo_type_elements(&s->target) == s->n * s->m, INVALID_ARGUMENT, "size mismatch (got input: %lld x %lld x %lld, target: %lld elements)", (long long)s->n,
+    TT_CHECK(hlo_type_elements(&s->target) == s->n * s->m, INVALID_ARGUMENT,
+             "size mismatch (got input: %lld x %lld x %lld, target: %lld elements)", (long long)s->n,
              (long long)s->c, (long long)s->m, (long long)hlo_type_elements(&s->target));
     s->wide = lower_accumulate_dtype(s->x.dtype);
     int64_t flat[2] = {s->n, s->m}, full[3] = {s->n, s->c, s->m};
@@ -163,8 +191,8 @@ static tt_status read_nll(tt_lower *L, int x_arg, nll *s, hlo_ref *out_target) {
     return TT_OK;
 }
 
-/* Checks classes at run time on an engine that knows tt.bounds: a gather over the classes that nothing else needs would be dropped, so the
- * weights are read through it. Without class weights they are ones. */
+/* Checks classes at run time on an engine that knows tt.bounds: a gather over the classes that nothing else
+ * needs would be dropped, so the weights are read through it. Without class weights they are ones. */
 static hlo_ref class_weights(tt_lower *L, const nll *s, int arg, hlo_ref target) {
     hlo_graph *g = L->g;
     if (!lower_has(L, arg) && !L->check_bounds)
@@ -175,7 +203,8 @@ static hlo_ref class_weights(tt_lower *L, const nll *s, int arg, hlo_ref target)
     hlo_ref weights = lower_has(L, arg) ? hlo_convert(g, lower_value(L, arg), s->wide) : hlo_splat(g, &ct, 1);
     hlo_ref at = hlo_select(g, s->valid, target, hlo_splat_int(g, &tt, 0));
     hlo_dims d = {.kind = HLO_DIMS_GATHER, .b = {1, zero}, .e = {1, zero}, .index_vector_dim = 1};
-    hlo_ref w = hlo_gather(g, weights, hlo_reshape(g, at, 2, dims), &d, one, L->check_bounds ? "nll_loss" : NULL);
+    hlo_ref w =
+        hlo_gather(g, weights, hlo_reshape(g, at, 2, dims), &d, one, L->check_bounds ? "nll_loss" : NULL);
     return hlo_mul(g, hlo_reshape(g, w, s->flat.rank, s->flat.dims), s->weight);
 }
 
@@ -185,16 +214,19 @@ static hlo_ref chosen_values(tt_lower *L, const nll *s, hlo_ref target) {
     static const int64_t zero[1] = {0}, one[1] = {1};
     int64_t all[1] = {s->n * s->c * s->m}, column[2] = {s->n * s->m, 1};
     hlo_type tt = piece_type(L, target);
-    hlo_ref at = hlo_add(g, hlo_mul(g, hlo_iota(g, &tt, 0), hlo_splat_int(g, &tt, s->c)), hlo_select(g, s->valid, target, hlo_splat_int(g, &tt, 0)));
+    hlo_ref at = hlo_add(g, hlo_mul(g, hlo_iota(g, &tt, 0), hlo_splat_int(g, &tt, s->c)),
+                         hlo_select(g, s->valid, target, hlo_splat_int(g, &tt, 0)));
     if (s->m > 1)
         at = hlo_add(g, hlo_mul(g, at, hlo_splat_int(g, &tt, s->m)), hlo_iota(g, &tt, 1));
     hlo_dims d = {.kind = HLO_DIMS_GATHER, .b = {1, zero}, .e = {1, zero}, .index_vector_dim = 1};
-    hlo_ref x = hlo_gather(g, hlo_reshape(g, lower_value(L, 0), 1, all), hlo_reshape(g, at, 2, column), &d, one, NULL);
+    hlo_ref x = hlo_gather(g, hlo_reshape(g, lower_value(L, 0), 1, all), hlo_reshape(g, at, 2, column), &d,
+                           one, NULL);
     return hlo_convert(g, hlo_reshape(g, x, s->flat.rank, s->flat.dims), s->wide);
 }
 
-/* nll_loss_forward(self, target, weight, reduction, ignore_index) -> (output, total_weight); nll_loss2d_forward: the same with more dims.
- * loss = -weight[t] x[t]; the mean divides by the sum of the weights. */
+/* nll_loss_forward(self, target, weight, reduction, ignore_index) -> (output, total_weight);
+ * nll_loss2d_forward: the same with more dims. loss = -weight[t] x[t]; the mean divides by the sum of the
+ * weights. */
 LOWER(lower_nll_loss) {
     nll s;
     hlo_ref target;
@@ -203,15 +235,18 @@ LOWER(lower_nll_loss) {
     int64_t reduction = lower_int(L, 3, PIECE_MEAN), all[2] = {0, 1}, dims[HLO_MAX_RANK];
     hlo_ref w = class_weights(L, &s, 2, target), chosen = chosen_values(L, &s, target);
     /* An ignored row contributes 0 whatever x holds (-inf included). */
-    hlo_ref loss = hlo_select(g, s.valid, hlo_unary(g, HLO_NEGATE, hlo_mul(g, w, chosen)), hlo_splat(g, &s.flat, 0));
+    hlo_ref loss =
+        hlo_select(g, s.valid, hlo_unary(g, HLO_NEGATE, hlo_mul(g, w, chosen)), hlo_splat(g, &s.flat, 0));
     if (reduction == PIECE_NONE) {
         memcpy(dims, s.target.dims, sizeof dims);
         lower_out(L, hlo_convert(g, hlo_reshape(g, loss, s.target.rank, dims), s.x.dtype));
         /* PyTorch's CPU kernel sets the total of a single row all the same. */
-        lower_out(L, s.x.rank == 1 ? hlo_convert(g, hlo_reshape(g, w, 0, NULL), s.x.dtype) : hlo_scalar(g, s.x.dtype, 0));
+        lower_out(L, s.x.rank == 1 ? hlo_convert(g, hlo_reshape(g, w, 0, NULL), s.x.dtype)
+                                   : hlo_scalar(g, s.x.dtype, 0));
         return TT_OK;
     }
-    hlo_ref total = hlo_reduce(g, HLO_ADD, w, HLO_NONE, s.flat.rank, all), sum = hlo_reduce(g, HLO_ADD, loss, HLO_NONE, s.flat.rank, all);
+    hlo_ref total = hlo_reduce(g, HLO_ADD, w, HLO_NONE, s.flat.rank, all),
+            sum = hlo_reduce(g, HLO_ADD, loss, HLO_NONE, s.flat.rank, all);
     if (reduction == PIECE_MEAN)
         sum = hlo_div(g, sum, total);
     lower_out(L, hlo_convert(g, sum, s.x.dtype));
@@ -219,8 +254,8 @@ LOWER(lower_nll_loss) {
     return TT_OK;
 }
 
-/* nll_loss_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight): -weight[t] g at t, divided by total_weight for
- * the mean. */
+/* nll_loss_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight): -weight[t] g
+ * at t, divided by total_weight for the mean. */
 LOWER(lower_nll_loss_backward) {
     nll s;
     hlo_ref target;
@@ -230,27 +265,37 @@ LOWER(lower_nll_loss_backward) {
     hlo_ref grad = hlo_convert(g, lower_value(L, 0), s.wide);
     if (reduction == PIECE_MEAN)
         grad = hlo_div(g, grad, hlo_convert(g, hlo_reshape(g, lower_value(L, 6), 0, NULL), s.wide));
-    grad = reduction == PIECE_NONE ? hlo_reshape(g, grad, s.flat.rank, s.flat.dims) : hlo_broadcast_to(g, grad, s.flat.rank, s.flat.dims);
+    grad = reduction == PIECE_NONE ? hlo_reshape(g, grad, s.flat.rank, s.flat.dims)
+                                   : hlo_broadcast_to(g, grad, s.flat.rank, s.flat.dims);
     hlo_ref v = hlo_unary(g, HLO_NEGATE, hlo_mul(g, class_weights(L, &s, 3, target), grad));
     v = hlo_select(g, s.valid, v, hlo_splat(g, &s.flat, 0));
-    hlo_ref dx = hlo_select(g, one_hot(L, &s, target), piece_broadcast(L, v, &s.full, s.flat.rank, map), hlo_splat(g, &s.full, 0));
+    hlo_ref dx = hlo_select(g, one_hot(L, &s, target), piece_broadcast(L, v, &s.full, s.flat.rank, map),
+                            hlo_splat(g, &s.full, 0));
     lower_out(L, hlo_reshape(g, hlo_convert(g, dx, s.x.dtype), s.x.rank, s.x.dims));
     return TT_OK;
 }
 
 /* ---- multi-class margin ---- */
 
-typedef struct margin { int64_t n, c; hlo_type x, wide, row; hlo_ref values, here, chosen, weight; double p, margin; } margin;
+typedef struct margin {
+    int64_t n, c;
+    hlo_type x, wide, row;
+    hlo_ref values, here, chosen, weight;
+    double p, margin;
+} margin;
 
-/* self [N, C] or [C], target [N]; here marks each row's target, chosen is its value, weight the class weight of the target over the row. */
+/* self [N, C] or [C], target [N]; here marks each row's target, chosen is its value, weight the class weight
+ * of the target over the row. */
 static tt_status read_margin(tt_lower *L, int at, margin *m) {
     hlo_graph *g = L->g;
     m->x = piece_type(L, lower_value(L, at));
     hlo_type tt = piece_type(L, lower_value(L, at + 1));
-    TT_CHECK(tt_is_float(m->x.dtype) && m->x.rank >= 1 && m->x.rank <= 2, UNIMPLEMENTED, "multi_margin_loss of %d-dimensional %s", m->x.rank, tt_dtype_name(m->x.dtype));
+    TT_CHECK(tt_is_float(m->x.dtype) && m->x.rank >= 1 && m->x.rank <= 2, UNIMPLEMENTED,
+             "multi_margin_loss of %d-dimensional %s", m->x.rank, tt_dtype_name(m->x.dtype));
     m->n = m->x.rank == 2 ? m->x.dims[0] : 1;
     m->c = m->x.dims[m->x.rank - 1];
-    TT_CHECK(m->n > 0 && m->c > 0 && tt.rank <= 1 && hlo_type_elements(&tt) == m->n, INVALID_ARGUMENT, "inconsistent target size, expected %lld", (long long)m->n);
+    TT_CHECK(m->n > 0 && m->c > 0 && tt.rank <= 1 && hlo_type_elements(&tt) == m->n, INVALID_ARGUMENT,
+             "inconsistent target size, expected %lld", (long long)m->n);
     m->p = lower_double(L, at + 2, 1);
     m->margin = lower_double(L, at + 3, 1);
     TT_CHECK(m->p == 1 || m->p == 2, INVALID_ARGUMENT, "only p == 1 and p == 2 supported");
@@ -274,11 +319,15 @@ static tt_status read_margin(tt_lower *L, int at, margin *m) {
 /* z = margin - x[target] + x, where positive and off the target. */
 static hlo_ref margin_excess(tt_lower *L, const margin *m) {
     hlo_graph *g = L->g;
-    hlo_ref z = hlo_add(g, hlo_sub(g, hlo_splat(g, &m->wide, m->margin), piece_along(L, m->chosen, &m->wide, 0)), m->values), zero = hlo_splat(g, &m->wide, 0);
+    hlo_ref z = hlo_add(g,
+                        hlo_sub(g, hlo_splat(g, &m->wide, m->margin), piece_along(L, m->chosen, &m->wide, 0)),
+                        m->values),
+            zero = hlo_splat(g, &m->wide, 0);
     return hlo_select(g, m->here, zero, hlo_binary(g, HLO_MAXIMUM, z, zero));
 }
 
-/* multi_margin_loss(self, target, p, margin, weight, reduction): sum over other classes of max(0, z)^p weight / C */
+/* multi_margin_loss(self, target, p, margin, weight, reduction): sum over other classes of max(0, z)^p weight
+ * / C */
 LOWER(lower_multi_margin_loss) {
     margin m;
     hlo_graph *g = L->g;
@@ -306,15 +355,19 @@ LOWER(lower_multi_margin_loss_backward) {
     hlo_graph *g = L->g;
     TT_TRY(read_margin(L, 1, &m));
     int64_t one[1] = {1}, reduction = lower_int(L, 6, PIECE_MEAN);
-    hlo_ref z = margin_excess(L, &m), zero = hlo_splat(g, &m.wide, 0), grad = hlo_convert(g, lower_value(L, 0), m.wide.dtype);
-    hlo_ref slope = m.p == 1 ? hlo_select(g, hlo_compare(g, "GT", z, zero), hlo_splat(g, &m.wide, 1), zero) : hlo_mul(g, z, hlo_splat(g, &m.wide, 2));
-    slope = hlo_mul(g, slope, hlo_splat(g, &m.wide, 1 / ((double)m.c * (reduction == PIECE_MEAN ? (double)m.n : 1))));
+    hlo_ref z = margin_excess(L, &m), zero = hlo_splat(g, &m.wide, 0),
+            grad = hlo_convert(g, lower_value(L, 0), m.wide.dtype);
+    hlo_ref slope = m.p == 1 ? hlo_select(g, hlo_compare(g, "GT", z, zero), hlo_splat(g, &m.wide, 1), zero)
+                             : hlo_mul(g, z, hlo_splat(g, &m.wide, 2));
+    slope = hlo_mul(g, slope,
+                    hlo_splat(g, &m.wide, 1 / ((double)m.c * (reduction == PIECE_MEAN ? (double)m.n : 1))));
     if (m.weight)
         slope = hlo_mul(g, slope, piece_along(L, m.weight, &m.wide, 0));
     hlo_ref sum = hlo_reduce(g, HLO_ADD, slope, HLO_NONE, 1, one);
     hlo_ref dx = hlo_select(g, m.here, hlo_unary(g, HLO_NEGATE, piece_along(L, sum, &m.wide, 0)), slope);
     hlo_type gt = piece_type(L, grad);
-    grad = gt.rank == 0 || hlo_type_elements(&gt) == 1 ? piece_fill(L, hlo_reshape(g, grad, 0, NULL), &m.wide) : piece_along(L, grad, &m.wide, 0);
+    grad = gt.rank == 0 || hlo_type_elements(&gt) == 1 ? piece_fill(L, hlo_reshape(g, grad, 0, NULL), &m.wide)
+                                                       : piece_along(L, grad, &m.wide, 0);
     lower_out(L, hlo_reshape(g, hlo_convert(g, hlo_mul(g, dx, grad), m.x.dtype), m.x.rank, m.x.dims));
     return TT_OK;
 }

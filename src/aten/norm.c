@@ -1,7 +1,7 @@
 /* norm.c - layer, group and batch normalisation, weight normalisation, and their gradients.
  *
- * Everything is computed in f32 (f64 for f64) with a two-pass variance and rounded once. Layer norm is the composite tt.layer_norm over
- * [rows, n]; the others are plain reductions, which an engine fuses. */
+ * Everything is computed in f32 (f64 for f64) with a two-pass variance and rounded once. Layer norm is the
+ * composite tt.layer_norm over [rows, n]; the others are plain reductions, which an engine fuses. */
 #include "aten/pieces.h"
 
 static hlo_ref mean_keep(tt_lower *L, hlo_ref x, int n, const int64_t *dims) {
@@ -22,7 +22,8 @@ static hlo_ref inverse_root(tt_lower *L, hlo_ref variance, double eps) {
 }
 
 /* Mean and variance over dims, kept as 1; x is wide. */
-static void moments(tt_lower *L, hlo_ref x, int n, const int64_t *dims, hlo_ref *out_mean, hlo_ref *out_variance) {
+static void moments(tt_lower *L, hlo_ref x, int n, const int64_t *dims, hlo_ref *out_mean,
+                    hlo_ref *out_variance) {
     hlo_type t = piece_type(L, x);
     *out_mean = mean_keep(L, x, n, dims);
     hlo_ref d = hlo_sub(L->g, x, spread(L, *out_mean, &t));
@@ -39,7 +40,8 @@ static void layer_norm(tt_lower *L, hlo_ref x, hlo_ref weight, hlo_ref bias, dou
         in[n++] = weight;
     if (bias)
         in[n++] = bias;
-    const char *attributes = tt_arena_printf(L->arena, "eps = %.17e : f64, has_bias = %s, has_weight = %s", eps, bias ? "true" : "false", weight ? "true" : "false");
+    const char *attributes = tt_arena_printf(L->arena, "eps = %.17e : f64, has_bias = %s, has_weight = %s",
+                                             eps, bias ? "true" : "false", weight ? "true" : "false");
     hlo_composite c = hlo_composite_begin(g, "tt.layer_norm", attributes, n, in, p);
     hlo_type t = piece_type(L, p[0]);
     tt_dtype wide = lower_accumulate_dtype(t.dtype);
@@ -60,12 +62,15 @@ static void layer_norm(tt_lower *L, hlo_ref x, hlo_ref weight, hlo_ref bias, dou
 }
 
 /* Splits the shape at the first normalised dim. */
-static tt_status split_rows(tt_lower *L, int shape_arg, const hlo_type *t, int *out_axis, int64_t *out_rows, int64_t *out_n) {
+static tt_status split_rows(tt_lower *L, int shape_arg, const hlo_type *t, int *out_axis, int64_t *out_rows,
+                            int64_t *out_n) {
     hlo_ints shape = lower_ints(L, shape_arg);
     bool fits = shape.n >= 1 && shape.n <= t->rank;
     for (int i = 0; fits && i < shape.n; i++)
         fits = t->dims[t->rank - shape.n + i] == shape.v[i];
-    TT_CHECK(fits, INVALID_ARGUMENT, "Given normalized_shape of %d dimensions, expected input whose last dimensions are equal to it", shape.n);
+    TT_CHECK(fits, INVALID_ARGUMENT,
+             "Given normalized_shape of %d dimensions, expected input whose last dimensions are equal to it",
+             shape.n);
     *out_axis = t->rank - shape.n;
     *out_rows = piece_product(t->dims, 0, *out_axis);
     *out_n = piece_product(t->dims, *out_axis, t->rank);
@@ -81,8 +86,8 @@ static hlo_ref flat(tt_lower *L, int arg) {
     return hlo_reshape(L->g, x, 1, n);
 }
 
-/* native_layer_norm(input, normalized_shape, weight, bias, eps) -> (out, mean, rstd); y = (x - mean) rstd weight + bias. mean and rstd
- * are f32 for f16 and bf16, as PyTorch says for every device but the CPU. */
+/* native_layer_norm(input, normalized_shape, weight, bias, eps) -> (out, mean, rstd); y = (x - mean) rstd
+ * weight + bias. mean and rstd are f32 for f16 and bf16, as PyTorch says for every device but the CPU. */
 LOWER(lower_layer_norm) {
     hlo_ref x = lower_value(L, 0);
     hlo_type t = piece_type(L, x);
@@ -109,11 +114,14 @@ LOWER(lower_layer_norm) {
     return TT_OK;
 }
 
-/* dx = rstd (gw - xhat mean(gw xhat) - mean(gw)), dweight = sum g xhat, dbias = sum g; gw = g weight, sums over rows. */
+/* dx = rstd (gw - xhat mean(gw xhat) - mean(gw)), dweight = sum g xhat, dbias = sum g; gw = g weight, sums
+ * over rows. */
 static void layer_norm_backward(tt_lower *L, const hlo_ref *in, bool has_weight, hlo_ref *out) {
     hlo_graph *g = L->g;
     hlo_ref p[5], results[3];
-    hlo_composite c = hlo_composite_begin(g, "tt.layer_norm_backward", has_weight ? "has_weight = true" : "has_weight = false", has_weight ? 5 : 4, in, p);
+    hlo_composite c = hlo_composite_begin(g, "tt.layer_norm_backward",
+                                          has_weight ? "has_weight = true" : "has_weight = false",
+                                          has_weight ? 5 : 4, in, p);
     hlo_type t = piece_type(L, p[1]);
     tt_dtype wide = lower_accumulate_dtype(t.dtype), small = has_weight ? piece_type(L, p[4]).dtype : t.dtype;
     hlo_type wt = hlo_type_with(&t, wide);
@@ -121,7 +129,8 @@ static void layer_norm_backward(tt_lower *L, const hlo_ref *in, bool has_weight,
     hlo_ref dy = hlo_convert(g, p[0], wide), rstd = piece_along(L, p[3], &wt, 0);
     hlo_ref xhat = hlo_mul(g, hlo_sub(g, hlo_convert(g, p[1], wide), piece_along(L, p[2], &wt, 0)), rstd);
     hlo_ref gw = has_weight ? hlo_mul(g, dy, piece_along(L, hlo_convert(g, p[4], wide), &wt, 1)) : dy;
-    hlo_ref slope = spread(L, mean_keep(L, hlo_mul(g, gw, xhat), 1, last), &t), shift = spread(L, mean_keep(L, gw, 1, last), &t);
+    hlo_ref slope = spread(L, mean_keep(L, hlo_mul(g, gw, xhat), 1, last), &t),
+            shift = spread(L, mean_keep(L, gw, 1, last), &t);
     hlo_ref dx = hlo_mul(g, rstd, hlo_sub(g, hlo_sub(g, gw, hlo_mul(g, xhat, slope)), shift));
     results[0] = hlo_convert(g, dx, t.dtype);
     results[1] = hlo_convert(g, hlo_reduce(g, HLO_ADD, hlo_mul(g, dy, xhat), HLO_NONE, 1, first), small);
@@ -139,7 +148,8 @@ LOWER(lower_layer_norm_backward) {
     TT_TRY(split_rows(L, 2, &t, &axis, &rows, &n));
     bool has_weight = lower_has(L, 5), has_bias = lower_has(L, 6);
     hlo_ints shape = lower_ints(L, 2);
-    tt_dtype wide = lower_accumulate_dtype(t.dtype), small = has_weight ? piece_type(L, lower_value(L, 5)).dtype : t.dtype;
+    tt_dtype wide = lower_accumulate_dtype(t.dtype),
+             small = has_weight ? piece_type(L, lower_value(L, 5)).dtype : t.dtype;
     if (rows * n == 0) {
         piece_out_if(L, piece_mask(L, 7, 0), x);
         piece_out_if(L, piece_mask(L, 7, 1) && has_weight, piece_zeros(L, small, shape.n, shape.v));
@@ -148,8 +158,11 @@ LOWER(lower_layer_norm_backward) {
     }
     int64_t matrix[2] = {rows, n}, row[1] = {rows};
     hlo_ref in[5] = {
-        hlo_reshape(L->g, hlo_convert(L->g, lower_value(L, 0), t.dtype), 2, matrix), hlo_reshape(L->g, x, 2, matrix),
-        hlo_convert(L->g, hlo_reshape(L->g, lower_value(L, 3), 1, row), wide), hlo_convert(L->g, hlo_reshape(L->g, lower_value(L, 4), 1, row), wide), flat(L, 5),
+        hlo_reshape(L->g, hlo_convert(L->g, lower_value(L, 0), t.dtype), 2, matrix),
+        hlo_reshape(L->g, x, 2, matrix),
+        hlo_convert(L->g, hlo_reshape(L->g, lower_value(L, 3), 1, row), wide),
+        hlo_convert(L->g, hlo_reshape(L->g, lower_value(L, 4), 1, row), wide),
+        flat(L, 5),
     };
     hlo_ref out[3];
     layer_norm_backward(L, in, has_weight, out);
@@ -161,15 +174,26 @@ LOWER(lower_layer_norm_backward) {
 
 /* ---- group norm ---- */
 
-typedef struct groups { int64_t n, c, hxw, group; hlo_type x, wide; } groups; /* x: the input; wide: [N, G, C/G, HxW] in the accumulate type */
+typedef struct groups {
+    int64_t n, c, hxw, group;
+    hlo_type x, wide;
+} groups; /* x: the input; wide: [N, G, C/G, HxW] in the accumulate type */
 
 static tt_status read_groups(tt_lower *L, int x_arg, int first, groups *out) {
     hlo_type t = piece_type(L, lower_value(L, x_arg));
     TT_CHECK(tt_is_float(t.dtype), UNIMPLEMENTED, "group_norm of %s", tt_dtype_name(t.dtype));
-    groups s = {lower_int(L, first, 1), lower_int(L, first + 1, 1), lower_int(L, first + 2, 1), lower_int(L, first + 3, 1), t, {0}};
-    TT_CHECK(s.group > 0 && s.c % s.group == 0, INVALID_ARGUMENT, "Expected number of channels in input to be divisible by num_groups, but got %lld channels and num_groups=%lld",
+    groups s = {lower_int(L, first, 1),
+                lower_int(L, first + 1, 1),
+                lower_int(L, first + 2, 1),
+                lower_int(L, first + 3, 1),
+                t,
+                {0}};
+    TT_CHECK(s.group > 0 && s.c % s.group == 0, INVALID_ARGUMENT,
+             "Expected number of channels in input to be divisible by num_groups, but got %lld channels and "
+             "num_groups=%lld",
              (long long)s.c, (long long)s.group);
-    TT_CHECK(s.n * s.c * s.hxw == hlo_type_elements(&t), INVALID_ARGUMENT, "group_norm: the input has %lld elements, not N x C x HxW", (long long)hlo_type_elements(&t));
+    TT_CHECK(s.n * s.c * s.hxw == hlo_type_elements(&t), INVALID_ARGUMENT,
+             "group_norm: the input has %lld elements, not N x C x HxW", (long long)hlo_type_elements(&t));
     int64_t dims[4] = {s.n, s.group, s.c / s.group, s.hxw};
     s.wide = hlo_type_make(lower_accumulate_dtype(t.dtype), 4, dims);
     *out = s;
@@ -183,10 +207,12 @@ static hlo_ref grouped(tt_lower *L, hlo_ref x, const groups *s) {
 /* weight or bias [C] over [N, G, C/G, HxW] */
 static hlo_ref per_channel(tt_lower *L, hlo_ref v, const groups *s) {
     int64_t split[2] = {s->group, s->c / s->group}, map[2] = {1, 2};
-    return piece_broadcast(L, hlo_convert(L->g, hlo_reshape(L->g, v, 2, split), s->wide.dtype), &s->wide, 2, map);
+    return piece_broadcast(L, hlo_convert(L->g, hlo_reshape(L->g, v, 2, split), s->wide.dtype), &s->wide, 2,
+                           map);
 }
 
-/* native_group_norm(input, weight, bias, N, C, HxW, group, eps) -> (out, mean, rstd): the moments are over C/group x HxW. */
+/* native_group_norm(input, weight, bias, N, C, HxW, group, eps) -> (out, mean, rstd): the moments are over
+ * C/group x HxW. */
 LOWER(lower_group_norm) {
     groups s;
     TT_TRY(read_groups(L, 0, 3, &s));
@@ -222,13 +248,15 @@ LOWER(lower_group_norm_backward) {
     tt_dtype small = lower_has(L, 4) ? piece_type(L, lower_value(L, 4)).dtype : s.x.dtype;
     hlo_ref gw = lower_has(L, 4) ? hlo_mul(g, dy, per_channel(L, lower_value(L, 4), &s)) : dy;
     if (piece_mask(L, 9, 0)) {
-        hlo_ref slope = spread(L, mean_keep(L, hlo_mul(g, gw, xhat), 2, inner), &s.wide), shift = spread(L, mean_keep(L, gw, 2, inner), &s.wide);
+        hlo_ref slope = spread(L, mean_keep(L, hlo_mul(g, gw, xhat), 2, inner), &s.wide),
+                shift = spread(L, mean_keep(L, gw, 2, inner), &s.wide);
         hlo_ref dx = hlo_mul(g, rstd, hlo_sub(g, hlo_sub(g, gw, hlo_mul(g, xhat, slope)), shift));
         lower_out(L, hlo_reshape(g, hlo_convert(g, dx, s.x.dtype), s.x.rank, s.x.dims));
     } else {
         lower_out_none(L);
     }
-    hlo_ref dweight = hlo_reduce(g, HLO_ADD, hlo_mul(g, dy, xhat), HLO_NONE, 2, outer), dbias = hlo_reduce(g, HLO_ADD, dy, HLO_NONE, 2, outer);
+    hlo_ref dweight = hlo_reduce(g, HLO_ADD, hlo_mul(g, dy, xhat), HLO_NONE, 2, outer),
+            dbias = hlo_reduce(g, HLO_ADD, dy, HLO_NONE, 2, outer);
     piece_out_if(L, piece_mask(L, 9, 1), hlo_convert(g, hlo_reshape(g, dweight, 1, channels), small));
     piece_out_if(L, piece_mask(L, 9, 2), hlo_convert(g, hlo_reshape(g, dbias, 1, channels), small));
     return TT_OK;
@@ -266,15 +294,18 @@ LOWER(lower_weight_norm) {
 /* _weight_norm_interface_backward(grad_w, saved_v, saved_g, saved_norms, dim) -> (grad_v, grad_g) */
 LOWER(lower_weight_norm_backward) {
     hlo_graph *g = L->g;
-    hlo_type t = piece_type(L, lower_value(L, 1)), tg = piece_type(L, lower_value(L, 2)), tn = piece_type(L, lower_value(L, 3));
+    hlo_type t = piece_type(L, lower_value(L, 1)), tg = piece_type(L, lower_value(L, 2)),
+             tn = piece_type(L, lower_value(L, 3));
     tt_dtype wide = lower_accumulate_dtype(t.dtype);
     int64_t dims[HLO_MAX_RANK];
     int n = all_but(t.rank, lower_dim(L, lower_int(L, 4, 0), t.rank), dims);
     hlo_ref dw = hlo_convert(g, lower_value(L, 0), wide), v = hlo_convert(g, lower_value(L, 1), wide);
-    hlo_ref norm = hlo_convert(g, lower_value(L, 3), wide), scale = hlo_convert(g, hlo_reshape(g, lower_value(L, 2), tn.rank, tn.dims), wide);
+    hlo_ref norm = hlo_convert(g, lower_value(L, 3), wide),
+            scale = hlo_convert(g, hlo_reshape(g, lower_value(L, 2), tn.rank, tn.dims), wide);
     hlo_ref along = hlo_div(g, hlo_reduce_keep(g, HLO_ADD, hlo_mul(g, dw, v), HLO_NONE, n, dims), norm);
     hlo_ref pull = hlo_div(g, along, norm);
-    hlo_ref dv = hlo_mul(g, spread(L, hlo_div(g, scale, norm), &t), hlo_sub(g, dw, hlo_mul(g, v, spread(L, pull, &t))));
+    hlo_ref dv = hlo_mul(g, spread(L, hlo_div(g, scale, norm), &t),
+                         hlo_sub(g, dw, hlo_mul(g, v, spread(L, pull, &t))));
     lower_out(L, hlo_convert(g, dv, t.dtype));
     lower_out(L, hlo_reshape(g, hlo_convert(g, along, tg.dtype), tg.rank, tg.dims));
     return TT_OK;

@@ -1,10 +1,14 @@
-/* norm_softmax.c - softmax, log_softmax and their gradients as the composites tt.softmax and tt.softmax_backward over the last dim.
+/* norm_softmax.c - softmax, log_softmax and their gradients as the composites tt.softmax and
+ * tt.softmax_backward over the last dim.
  *
  * The decomposition is what XLA and libtpu run: f16 and bf16 are computed in f32 and rounded once. */
 #include "aten/pieces.h"
 
 /* Brings `dim` to the end: rank 0 becomes rank 1. undo() takes it back. */
-typedef struct turned { int rank, dim; hlo_type type; } turned;
+typedef struct turned {
+    int rank, dim;
+    hlo_type type;
+} turned;
 
 static turned turn(tt_lower *L, hlo_ref x, int64_t dim) {
     turned t = {.type = piece_type(L, x)};
@@ -37,10 +41,12 @@ static hlo_ref softmax(tt_lower *L, hlo_ref x, bool log) {
     hlo_type t = piece_type(L, p);
     int64_t last[1] = {t.rank - 1};
     hlo_ref v = hlo_convert(g, p, lower_accumulate_dtype(t.dtype));
-    hlo_ref d = hlo_sub(g, v, hlo_broadcast_to(g, hlo_reduce_keep(g, HLO_MAXIMUM, v, HLO_NONE, 1, last), t.rank, t.dims));
+    hlo_ref d = hlo_sub(
+        g, v, hlo_broadcast_to(g, hlo_reduce_keep(g, HLO_MAXIMUM, v, HLO_NONE, 1, last), t.rank, t.dims));
     hlo_ref e = hlo_unary(g, HLO_EXP, d);
     hlo_ref sum = hlo_reduce_keep(g, HLO_ADD, e, HLO_NONE, 1, last);
-    y = log ? hlo_sub(g, d, hlo_broadcast_to(g, hlo_unary(g, HLO_LOG, sum), t.rank, t.dims)) : hlo_div(g, e, hlo_broadcast_to(g, sum, t.rank, t.dims));
+    y = log ? hlo_sub(g, d, hlo_broadcast_to(g, hlo_unary(g, HLO_LOG, sum), t.rank, t.dims))
+            : hlo_div(g, e, hlo_broadcast_to(g, sum, t.rank, t.dims));
     y = hlo_convert(g, y, t.dtype);
     hlo_ref out;
     hlo_composite_end(g, &c, 1, &y, &out);
@@ -74,7 +80,8 @@ LOWER(lower_safe_softmax) {
     x = turn_value(L, &t, x);
     hlo_type shape = piece_type(L, x);
     int64_t last[1] = {shape.rank - 1};
-    hlo_ref dead = piece_compare(L, "EQ", hlo_reduce_keep(L->g, HLO_MAXIMUM, x, HLO_NONE, 1, last), -__builtin_inf());
+    hlo_ref dead =
+        piece_compare(L, "EQ", hlo_reduce_keep(L->g, HLO_MAXIMUM, x, HLO_NONE, 1, last), -__builtin_inf());
     hlo_ref y = softmax(L, x, false);
     y = hlo_select(L->g, hlo_broadcast_to(L->g, dead, shape.rank, shape.dims), hlo_splat_like(L->g, y, 0), y);
     lower_out(L, turn_back(L, &t, y));
@@ -91,7 +98,8 @@ static hlo_ref softmax_backward(tt_lower *L, hlo_ref grad, hlo_ref output, bool 
     tt_dtype wide = lower_accumulate_dtype(t.dtype);
     hlo_ref dy = hlo_convert(g, p[0], wide), o = hlo_convert(g, p[1], wide);
     hlo_ref product = log ? dy : hlo_mul(g, dy, o);
-    hlo_ref sum = hlo_broadcast_to(g, hlo_reduce_keep(g, HLO_ADD, product, HLO_NONE, 1, last), t.rank, t.dims);
+    hlo_ref sum =
+        hlo_broadcast_to(g, hlo_reduce_keep(g, HLO_ADD, product, HLO_NONE, 1, last), t.rank, t.dims);
     y = log ? hlo_sub(g, dy, hlo_mul(g, hlo_unary(g, HLO_EXP, o), sum)) : hlo_mul(g, o, hlo_sub(g, dy, sum));
     y = hlo_convert(g, y, t.dtype);
     hlo_composite_end(g, &c, 1, &y, &out);

@@ -1,7 +1,8 @@
 /* optim.c - fused optimizers and the gradient scaler: one program for all parameters of a group.
  *
- * The rows mutate: their first results are the new values of the mutated lists in schema order; a list that does not change gives none.
- * Each parameter is computed in f32 (f64 for f64) whatever its dtype, and rounded once, as PyTorch's fused CPU kernels do. */
+ * The rows mutate: their first results are the new values of the mutated lists in schema order; a list that
+ * does not change gives none. Each parameter is computed in f32 (f64 for f64) whatever its dtype, and rounded
+ * once, as PyTorch's fused CPU kernels do. */
 #include "aten/pieces.h"
 #include <math.h>
 
@@ -21,18 +22,21 @@ static tt_status read_lists(tt_lower *L, int n_lists, int steps_arg, group *s) {
     s->n = lower_tensors(L, 0, &s->lists[0]);
     for (int k = 1; k < n_lists; k++) {
         int n = lower_tensors(L, k, &s->lists[k]);
-        TT_CHECK(n == s->n || n == 0, INVALID_ARGUMENT, "%s: list %d has %d tensors, expected %d", L->row->inplace, k, n, s->n);
+        TT_CHECK(n == s->n || n == 0, INVALID_ARGUMENT, "%s: list %d has %d tensors, expected %d",
+                 L->row->inplace, k, n, s->n);
         if (n == 0)
             s->lists[k] = NULL;
     }
     if (steps_arg >= 0) {
         int n = lower_tensors(L, steps_arg, &s->steps);
-        TT_CHECK(n == s->n, INVALID_ARGUMENT, "%s: state_steps has %d tensors, expected %d", L->row->inplace, n, s->n);
+        TT_CHECK(n == s->n, INVALID_ARGUMENT, "%s: state_steps has %d tensors, expected %d", L->row->inplace,
+                 n, s->n);
     }
     for (int k = 0; k < n_lists; k++)
         for (int i = 0; s->lists[k] && i < s->n; i++) {
             TT_CHECK(s->lists[k][i], UNIMPLEMENTED, "%s with an undefined tensor", L->row->inplace);
-            TT_CHECK(tt_is_float(s->lists[k][i]->dtype), UNIMPLEMENTED, "%s of %s", L->row->inplace, tt_dtype_name(s->lists[k][i]->dtype));
+            TT_CHECK(tt_is_float(s->lists[k][i]->dtype), UNIMPLEMENTED, "%s of %s", L->row->inplace,
+                     tt_dtype_name(s->lists[k][i]->dtype));
         }
     return TT_OK;
 }
@@ -54,7 +58,8 @@ static hlo_ref number(tt_lower *L, const hlo_type *t, double v) {
     return hlo_splat(L->g, t, v);
 }
 
-/* The learning rate, a float argument (tensor_lr: a tensor), as a rank-0 f64: what is derived from it is rounded once, as on the CPU. */
+/* The learning rate, a float argument (tensor_lr: a tensor), as a rank-0 f64: what is derived from it is
+ * rounded once, as on the CPU. */
 static hlo_ref learning_rate(tt_lower *L, int arg) {
     if (L->args[arg].tag == TT_ARG_TENSOR)
         return hlo_convert(L->g, hlo_reshape(L->g, lower_value(L, arg), 0, NULL), TT_F64);
@@ -89,7 +94,8 @@ static void emit(tt_lower *L, const group *s, hlo_ref *const *results) {
         }
 }
 
-/* 1 - beta^step, rank 0, in the parameter's wide type: -expm1(step log beta) keeps its digits when beta^step is near 1. */
+/* 1 - beta^step, rank 0, in the parameter's wide type: -expm1(step log beta) keeps its digits when beta^step
+ * is near 1. */
 static hlo_ref bias_correction(tt_lower *L, hlo_ref step, double beta, tt_dtype wide) {
     hlo_ref x = hlo_convert(L->g, hlo_reshape(L->g, step, 0, NULL), wide);
     if (beta == 0)
@@ -98,28 +104,37 @@ static hlo_ref bias_correction(tt_lower *L, hlo_ref step, double beta, tt_dtype 
     return hlo_unary(L->g, HLO_NEGATE, hlo_unary(L->g, HLO_EXPM1, x));
 }
 
-typedef struct adam { double beta1, beta2, decay, eps; bool amsgrad, decoupled; hlo_ref lr; } adam;
+typedef struct adam {
+    double beta1, beta2, decay, eps;
+    bool amsgrad, decoupled;
+    hlo_ref lr;
+} adam;
 
-/* m += (1 - beta1)(g - m); v = beta2 v + (1 - beta2) g g; p -= lr / c1 * m / (sqrt(v) / sqrt(c2) + eps), c = 1 - beta^step. AdamW shrinks p by
- * 1 - lr decay first, Adam adds decay p to g. */
+/* m += (1 - beta1)(g - m); v = beta2 v + (1 - beta2) g g; p -= lr / c1 * m / (sqrt(v) / sqrt(c2) + eps), c =
+ * 1 - beta^step. AdamW shrinks p by 1 - lr decay first, Adam adds decay p to g. */
 static void adam_step(tt_lower *L, const group *s, const adam *a, int i, hlo_ref *const *results) {
     hlo_graph *g = L->g;
     const tt_tensor *param = s->lists[0][i];
     tt_dtype wide = lower_accumulate_dtype(param->dtype);
     hlo_type t = hlo_type_make(wide, param->rank, param->dims);
-    hlo_ref p = hlo_convert(g, param->value, wide), m = hlo_convert(g, s->lists[2][i]->value, wide), v = hlo_convert(g, s->lists[3][i]->value, wide);
+    hlo_ref p = hlo_convert(g, param->value, wide), m = hlo_convert(g, s->lists[2][i]->value, wide),
+            v = hlo_convert(g, s->lists[3][i]->value, wide);
     hlo_ref grad = gradient(L, s, i, &t, &results[1][i]);
     if (a->decay != 0 && a->decoupled) {
-        hlo_ref shrink = hlo_sub(g, hlo_scalar(g, TT_F64, 1), hlo_mul(g, a->lr, hlo_scalar(g, TT_F64, a->decay)));
+        hlo_ref shrink =
+            hlo_sub(g, hlo_scalar(g, TT_F64, 1), hlo_mul(g, a->lr, hlo_scalar(g, TT_F64, a->decay)));
         p = hlo_mul(g, p, scalar(L, shrink, &t));
     } else if (a->decay != 0) {
         grad = hlo_add(g, grad, hlo_mul(g, p, number(L, &t, a->decay)));
     }
     double w = 1 - a->beta1;
     hlo_ref d = hlo_sub(g, grad, m);
-    m = w < 0.5 ? hlo_add(g, m, hlo_mul(g, number(L, &t, w), d)) : hlo_sub(g, grad, hlo_mul(g, d, number(L, &t, 1 - w)));
-    v = hlo_add(g, hlo_mul(g, v, number(L, &t, a->beta2)), hlo_mul(g, hlo_mul(g, number(L, &t, 1 - a->beta2), grad), grad));
-    hlo_ref c1 = bias_correction(L, s->steps[i]->value, a->beta1, wide), c2 = bias_correction(L, s->steps[i]->value, a->beta2, wide), top = v;
+    m = w < 0.5 ? hlo_add(g, m, hlo_mul(g, number(L, &t, w), d))
+                : hlo_sub(g, grad, hlo_mul(g, d, number(L, &t, 1 - w)));
+    v = hlo_add(g, hlo_mul(g, v, number(L, &t, a->beta2)),
+                hlo_mul(g, hlo_mul(g, number(L, &t, 1 - a->beta2), grad), grad));
+    hlo_ref c1 = bias_correction(L, s->steps[i]->value, a->beta1, wide),
+            c2 = bias_correction(L, s->steps[i]->value, a->beta2, wide), top = v;
     if (a->amsgrad) {
         top = hlo_binary(g, HLO_MAXIMUM, hlo_convert(g, s->lists[4][i]->value, wide), v);
         results[4][i] = top;
@@ -133,19 +148,26 @@ static void adam_step(tt_lower *L, const group *s, const adam *a, int i, hlo_ref
     results[3][i] = v;
 }
 
-/* _fused_adam_, _fused_adamw_ (param 1): (self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps,
- * amsgrad, maximize, grad_scale, found_inf) */
+/* _fused_adam_, _fused_adamw_ (param 1): (self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps,
+ * lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, grad_scale, found_inf) */
 LOWER(lower_fused_adam) {
     group s;
     TT_TRY(read_lists(L, 5, 5, &s));
     read_scaling(L, 13, &s);
     adam a = {
-        .beta1 = lower_double(L, 7, 0.9), .beta2 = lower_double(L, 8, 0.999), .decay = lower_double(L, 9, 0), .eps = lower_double(L, 10, 1e-8),
-        .amsgrad = lower_bool(L, 11, false), .decoupled = L->row->param != 0, .lr = learning_rate(L, 6),
+        .beta1 = lower_double(L, 7, 0.9),
+        .beta2 = lower_double(L, 8, 0.999),
+        .decay = lower_double(L, 9, 0),
+        .eps = lower_double(L, 10, 1e-8),
+        .amsgrad = lower_bool(L, 11, false),
+        .decoupled = L->row->param != 0,
+        .lr = learning_rate(L, 6),
     };
     s.maximize = lower_bool(L, 12, false);
-    TT_CHECK(!a.amsgrad || s.lists[4], INVALID_ARGUMENT, "%s: amsgrad needs max_exp_avg_sqs", L->row->inplace);
-    TT_CHECK(s.lists[1] && s.lists[2] && s.lists[3], INVALID_ARGUMENT, "%s: gradients and states must be as many as parameters", L->row->inplace);
+    TT_CHECK(!a.amsgrad || s.lists[4], INVALID_ARGUMENT, "%s: amsgrad needs max_exp_avg_sqs",
+             L->row->inplace);
+    TT_CHECK(s.lists[1] && s.lists[2] && s.lists[3], INVALID_ARGUMENT,
+             "%s: gradients and states must be as many as parameters", L->row->inplace);
     hlo_ref *results[MAX_LISTS];
     for (int k = 0; k < MAX_LISTS; k++)
         results[k] = TT_NEW_N(L->arena, hlo_ref, s.n + 1);
@@ -155,7 +177,8 @@ LOWER(lower_fused_adam) {
     return TT_OK;
 }
 
-/* _fused_sgd_(self, grads, momentum_buffer_list, weight_decay, momentum, lr, dampening, nesterov, maximize, is_first_step, grad_scale, found_inf) */
+/* _fused_sgd_(self, grads, momentum_buffer_list, weight_decay, momentum, lr, dampening, nesterov, maximize,
+ * is_first_step, grad_scale, found_inf) */
 LOWER(lower_fused_sgd) {
     group s;
     hlo_graph *g = L->g;
@@ -165,7 +188,8 @@ LOWER(lower_fused_sgd) {
     bool nesterov = lower_bool(L, 7, false), first = lower_bool(L, 9, false);
     s.maximize = lower_bool(L, 8, false);
     hlo_ref lr = learning_rate(L, 5), *results[MAX_LISTS] = {NULL};
-    TT_CHECK(s.lists[1] && (momentum == 0 || s.lists[2]), INVALID_ARGUMENT, "%s: gradients and momentum buffers must be as many as parameters", L->row->inplace);
+    TT_CHECK(s.lists[1] && (momentum == 0 || s.lists[2]), INVALID_ARGUMENT,
+             "%s: gradients and momentum buffers must be as many as parameters", L->row->inplace);
     for (int k = 0; k < 3; k++)
         results[k] = TT_NEW_N(L->arena, hlo_ref, s.n + 1);
     for (int i = 0; i < s.n; i++) {
@@ -177,7 +201,9 @@ LOWER(lower_fused_sgd) {
         if (momentum != 0) {
             hlo_ref m = grad;
             if (!first)
-                m = hlo_add(g, hlo_mul(g, hlo_convert(g, s.lists[2][i]->value, t.dtype), number(L, &t, momentum)), hlo_mul(g, grad, number(L, &t, 1 - dampening)));
+                m = hlo_add(
+                    g, hlo_mul(g, hlo_convert(g, s.lists[2][i]->value, t.dtype), number(L, &t, momentum)),
+                    hlo_mul(g, grad, number(L, &t, 1 - dampening)));
             results[2][i] = m;
             grad = nesterov ? hlo_add(g, grad, hlo_mul(g, m, number(L, &t, momentum))) : m;
         }
@@ -187,7 +213,8 @@ LOWER(lower_fused_sgd) {
     return TT_OK;
 }
 
-/* _fused_adagrad_(self, grads, state_sums, state_steps, lr, lr_decay, weight_decay, eps, maximize, grad_scale, found_inf) */
+/* _fused_adagrad_(self, grads, state_sums, state_steps, lr, lr_decay, weight_decay, eps, maximize,
+ * grad_scale, found_inf) */
 LOWER(lower_fused_adagrad) {
     group s;
     hlo_graph *g = L->g;
@@ -196,7 +223,8 @@ LOWER(lower_fused_adagrad) {
     double lr_decay = lower_double(L, 5, 0), decay = lower_double(L, 6, 0), eps = lower_double(L, 7, 1e-10);
     s.maximize = lower_bool(L, 8, false);
     hlo_ref lr = learning_rate(L, 4), *results[MAX_LISTS] = {NULL};
-    TT_CHECK(s.lists[1] && s.lists[2], INVALID_ARGUMENT, "%s: gradients and states must be as many as parameters", L->row->inplace);
+    TT_CHECK(s.lists[1] && s.lists[2], INVALID_ARGUMENT,
+             "%s: gradients and states must be as many as parameters", L->row->inplace);
     for (int k = 0; k < 3; k++)
         results[k] = TT_NEW_N(L->arena, hlo_ref, s.n + 1);
     for (int i = 0; i < s.n; i++) {
@@ -205,8 +233,10 @@ LOWER(lower_fused_adagrad) {
         hlo_ref p = hlo_convert(g, param->value, t.dtype), grad = gradient(L, &s, i, &t, &results[1][i]);
         if (decay != 0)
             grad = hlo_add(g, grad, hlo_mul(g, p, number(L, &t, decay)));
-        hlo_ref step = hlo_convert(g, hlo_reshape(g, s.steps[i]->value, 0, NULL), TT_F64), one = hlo_scalar(g, TT_F64, 1);
-        hlo_ref rate = hlo_div(g, lr, hlo_add(g, one, hlo_mul(g, hlo_sub(g, step, one), hlo_scalar(g, TT_F64, lr_decay))));
+        hlo_ref step = hlo_convert(g, hlo_reshape(g, s.steps[i]->value, 0, NULL), TT_F64),
+                one = hlo_scalar(g, TT_F64, 1);
+        hlo_ref rate = hlo_div(
+            g, lr, hlo_add(g, one, hlo_mul(g, hlo_sub(g, step, one), hlo_scalar(g, TT_F64, lr_decay))));
         hlo_ref sum = hlo_add(g, hlo_convert(g, s.lists[2][i]->value, t.dtype), hlo_mul(g, grad, grad));
         hlo_ref denominator = hlo_add(g, hlo_unary(g, HLO_SQRT, sum), number(L, &t, eps));
         results[0][i] = hlo_sub(g, p, hlo_div(g, hlo_mul(g, scalar(L, rate, &t), grad), denominator));
@@ -218,7 +248,8 @@ LOWER(lower_fused_adagrad) {
     return TT_OK;
 }
 
-/* _amp_foreach_non_finite_check_and_unscale_(self[], found_inf, inv_scale): self *= inv_scale; found_inf is 1 where any was not finite. */
+/* _amp_foreach_non_finite_check_and_unscale_(self[], found_inf, inv_scale): self *= inv_scale; found_inf is 1
+ * where any was not finite. */
 LOWER(lower_amp_unscale) {
     hlo_graph *g = L->g;
     tt_tensor *const *list;
@@ -227,11 +258,13 @@ LOWER(lower_amp_unscale) {
     hlo_type ft = piece_type(L, found);
     for (int i = 0; i < n; i++) {
         hlo_type t = hlo_type_make(lower_accumulate_dtype(list[i]->dtype), list[i]->rank, list[i]->dims);
-        TT_CHECK(tt_is_float(t.dtype), UNIMPLEMENTED, "_amp_foreach_non_finite_check_and_unscale_ of %s", tt_dtype_name(t.dtype));
+        TT_CHECK(tt_is_float(t.dtype), UNIMPLEMENTED, "_amp_foreach_non_finite_check_and_unscale_ of %s",
+                 tt_dtype_name(t.dtype));
         int64_t dims[HLO_MAX_RANK];
         piece_identity(dims, t.rank);
         hlo_ref x = hlo_convert(g, list[i]->value, t.dtype);
-        hlo_ref bad = hlo_reduce(g, HLO_OR, hlo_unary(g, HLO_NOT, hlo_unary(g, HLO_IS_FINITE, x)), HLO_NONE, t.rank, dims);
+        hlo_ref bad = hlo_reduce(g, HLO_OR, hlo_unary(g, HLO_NOT, hlo_unary(g, HLO_IS_FINITE, x)), HLO_NONE,
+                                 t.rank, dims);
         any = any ? hlo_binary(g, HLO_OR, any, bad) : bad;
         lower_out_like(L, hlo_convert(g, hlo_mul(g, x, scalar(L, scale, &t)), list[i]->dtype), list[i]);
     }
@@ -244,8 +277,9 @@ LOWER(lower_amp_unscale) {
     return TT_OK;
 }
 
-/* _amp_update_scale_(self, growth_tracker, found_inf, scale_growth_factor, scale_backoff_factor, growth_interval): after an overflow the scale
- * shrinks and the count restarts; after growth_interval good steps it grows, if it stays finite. */
+/* _amp_update_scale_(self, growth_tracker, found_inf, scale_growth_factor, scale_backoff_factor,
+ * growth_interval): after an overflow the scale shrinks and the count restarts; after growth_interval good
+ * steps it grows, if it stays finite. */
 LOWER(lower_amp_update_scale) {
     hlo_graph *g = L->g;
     hlo_ref scale = lower_value(L, 0), tracker = lower_value(L, 1), found = lower_value(L, 2);
@@ -256,7 +290,8 @@ LOWER(lower_amp_update_scale) {
     hlo_ref due = hlo_compare(g, "EQ", count, hlo_splat_int(g, &tt, lower_int(L, 5, 2000)));
     hlo_ref grown = hlo_mul(g, scale, piece_fill(L, lower_scalar(L, 3, st.dtype), &st));
     grown = hlo_select(g, hlo_unary(g, HLO_IS_FINITE, grown), grown, scale);
-    hlo_ref good = hlo_select(g, hlo_broadcast_to(g, hlo_reshape(g, due, 0, NULL), st.rank, st.dims), grown, scale);
+    hlo_ref good =
+        hlo_select(g, hlo_broadcast_to(g, hlo_reshape(g, due, 0, NULL), st.rank, st.dims), grown, scale);
     hlo_ref backed = hlo_mul(g, scale, piece_fill(L, lower_scalar(L, 4, st.dtype), &st));
     lower_out(L, hlo_select(g, piece_fill(L, bad, &sp), backed, good));
     hlo_ref zero = hlo_splat_int(g, &tt, 0);

@@ -1,11 +1,20 @@
-/* pieces.c - one lowering calling another: lists of ops (foreach) and ops made of ops use the rows that exist instead of restating them. */
+/* pieces.c - one lowering calling another: lists of ops (foreach) and ops made of ops use the rows that exist
+ * instead of restating them. */
 #include "aten/pieces.h"
 
-tt_status piece_call(tt_lower *L, const char *name, int n_args, const tt_arg *args, const int *from, int element, int n_out, hlo_ref *out_values) {
+tt_status piece_call(tt_lower *L, const char *name, int n_args, const tt_arg *args, const int *from,
+                     int element, int n_out, hlo_ref *out_values) {
     const tt_row *row = tt_row_find(name, NULL);
     TT_CHECK(row, UNIMPLEMENTED, "%s needs %s", L->row->name, name);
     tt_lower inner = {
-        .g = L->g, .arena = L->arena, .row = row, .args = args, .n_args = n_args, .precision = L->precision, .check_bounds = L->check_bounds, .rng = L->rng,
+        .g = L->g,
+        .arena = L->arena,
+        .row = row,
+        .args = args,
+        .n_args = n_args,
+        .precision = L->precision,
+        .check_bounds = L->check_bounds,
+        .rng = L->rng,
     };
     inner.slots = TT_NEW_N(L->arena, hlo_ref, n_args + 1);
     inner.list_slots = TT_NEW_N(L->arena, hlo_ref *, n_args + 1);

@@ -1,5 +1,6 @@
-/* pieces.h - small pieces that lowerings of several families share: types, broadcasts along given dims, scalars.
- * Everything tolerates HLO_NONE (the builders' sticky error), so lowerings are written without checks. */
+/* pieces.h - small pieces that lowerings of several families share: types, broadcasts along given dims,
+ * scalars. Everything tolerates HLO_NONE (the builders' sticky error), so lowerings are written without
+ * checks. */
 #ifndef TT_PIECES_H
 #define TT_PIECES_H
 #include "aten/lower.h"
@@ -16,7 +17,8 @@ static inline hlo_ref piece_convert(tt_lower *L, hlo_ref x, tt_dtype dtype) {
 }
 
 /* v's dims go to dims[] of `like`; the element type stays v's. */
-static inline hlo_ref piece_broadcast(tt_lower *L, hlo_ref v, const hlo_type *like, int n, const int64_t *dims) {
+static inline hlo_ref piece_broadcast(tt_lower *L, hlo_ref v, const hlo_type *like, int n,
+                                      const int64_t *dims) {
     (void)n;
     return hlo_broadcast_in_dim(L->g, v, like->rank, like->dims, dims);
 }
@@ -81,7 +83,8 @@ static inline hlo_ref piece_reduce_all(tt_lower *L, hlo_ref x, int64_t reduction
         return hlo_convert(L->g, x, dtype);
     int64_t dims[HLO_MAX_RANK];
     piece_identity(dims, t.rank);
-    hlo_ref sum = hlo_reduce(L->g, HLO_ADD, hlo_convert(L->g, x, lower_accumulate_dtype(t.dtype)), HLO_NONE, t.rank, dims);
+    hlo_ref sum = hlo_reduce(L->g, HLO_ADD, hlo_convert(L->g, x, lower_accumulate_dtype(t.dtype)), HLO_NONE,
+                             t.rank, dims);
     if (reduction == PIECE_MEAN)
         sum = hlo_div(L->g, sum, hlo_splat_like(L->g, sum, (double)hlo_type_elements(&t)));
     return hlo_convert(L->g, sum, dtype);
@@ -102,9 +105,11 @@ static inline void piece_out_if(tt_lower *L, bool wanted, hlo_ref value) {
         lower_out_none(L);
 }
 
-/* Calls another row's lowering on these arguments, as if the op had been called; out_values[n_out] are its first results. from[i] (NULL: none): the
- * argument of L that args[i] is, so that scalars keep their slots; element >= 0: that element of L's list argument. */
-TT_MUST_CHECK tt_status piece_call(tt_lower *L, const char *row, int n_args, const tt_arg *args, const int *from, int element, int n_out, hlo_ref *out_values);
+/* Calls another row's lowering on these arguments, as if the op had been called; out_values[n_out] are its
+ * first results. from[i] (NULL: none): the argument of L that args[i] is, so that scalars keep their slots;
+ * element >= 0: that element of L's list argument. */
+TT_MUST_CHECK tt_status piece_call(tt_lower *L, const char *row, int n_args, const tt_arg *args,
+                                   const int *from, int element, int n_out, hlo_ref *out_values);
 /* A tensor argument for piece_call. */
 static inline tt_arg piece_argument(tt_lower *L, hlo_ref value) {
     hlo_type t = piece_type(L, value);
@@ -115,9 +120,12 @@ static inline tt_arg piece_argument(tt_lower *L, hlo_ref value) {
         dims[t.rank + i] = step;
         step *= t.dims[i];
     }
-    *x = (tt_tensor){.dims = dims, .strides = dims + t.rank, .rank = t.rank, .dtype = t.dtype, .value = value};
+    *x =
+        (tt_tensor){.dims = dims, .strides = dims + t.rank, .rank = t.rank, .dtype = t.dtype, .value = value};
     return (tt_arg){.tag = TT_ARG_TENSOR, .u.tensor = x};
 }
 
-#define LOWER(name) tt_status name(tt_lower *L); tt_status name(tt_lower *L)
+#define LOWER(name)                                                                                          \
+    tt_status name(tt_lower *L);                                                                             \
+    tt_status name(tt_lower *L)
 #endif

@@ -1,23 +1,26 @@
 /* pool.c - max and average pooling of 1 to 3 spatial dims, adaptive or not, and their gradients.
  *
- * Inputs are seen as [B, spatial...]. Maximum pooling compares shifted slices one after the other, in PyTorch's scan order, so the index of
- * the first maximum (or of the last NaN) comes out exactly; its gradient adds each shifted slice back where the index agrees: no
- * scatter, a fixed order of additions. Average pooling is a windowed sum over a constant count. */
+ * Inputs are seen as [B, spatial...]. Maximum pooling compares shifted slices one after the other, in
+ * PyTorch's scan order, so the index of the first maximum (or of the last NaN) comes out exactly; its
+ * gradient adds each shifted slice back where the index agrees: no scatter, a fixed order of additions.
+ * Average pooling is a windowed sum over a constant count. */
 #include "aten/pieces.h"
 
 enum { MAX_SPATIAL = 3, MAX_TAPS = 1024 };
 
 typedef struct pool {
-    int n;                                                        /* spatial dims */
-    int64_t batch, in[MAX_SPATIAL], out[MAX_SPATIAL], kernel[MAX_SPATIAL], stride[MAX_SPATIAL], padding[MAX_SPATIAL], dilation[MAX_SPATIAL];
+    int n; /* spatial dims */
+    int64_t batch, in[MAX_SPATIAL], out[MAX_SPATIAL], kernel[MAX_SPATIAL], stride[MAX_SPATIAL],
+        padding[MAX_SPATIAL], dilation[MAX_SPATIAL];
     hlo_type x;
-    bool adaptive;                                                /* window i: [first[i], last[i]] */
+    bool adaptive; /* window i: [first[i], last[i]] */
     int64_t *first[MAX_SPATIAL], *last[MAX_SPATIAL];
 } pool;
 
 static tt_status expand(tt_lower *L, int arg, int n, const int64_t *fallback, int64_t *out) {
     hlo_ints v = arg < 0 ? (hlo_ints){0, NULL} : lower_ints(L, arg);
-    TT_CHECK(v.n == n || v.n == 1 || v.n == 0, INVALID_ARGUMENT, "pooling: expected a single integer or a list of %d", n);
+    TT_CHECK(v.n == n || v.n == 1 || v.n == 0, INVALID_ARGUMENT,
+             "pooling: expected a single integer or a list of %d", n);
     for (int i = 0; i < n; i++)
         out[i] = v.n == 0 ? fallback[i] : v.v[v.n == 1 ? 0 : i];
     return TT_OK;
@@ -27,10 +30,15 @@ static tt_status read_input(tt_lower *L, int x_arg, int n, pool *p) {
     memset(p, 0, sizeof *p);
     p->n = n;
     p->x = piece_type(L, lower_value(L, x_arg));
-    TT_CHECK(p->x.rank == n + 1 || p->x.rank == n + 2, INVALID_ARGUMENT, "pooling: Expected %dD or %dD (batch mode) tensor, but got %dD", n + 1, n + 2, p->x.rank);
+    TT_CHECK(p->x.rank == n + 1 || p->x.rank == n + 2, INVALID_ARGUMENT,
+             "pooling: Expected %dD or %dD (batch mode) tensor, but got %dD", n + 1, n + 2, p->x.rank);
     for (int i = p->x.rank == n + 2; i < p->x.rank; i++)
-        TT_CHECK(p->x.dims[i] > 0, INVALID_ARGUMENT, "pooling: Expected input's non-batch dimensions to have positive length, but dimension %d has size 0", i);
-    TT_CHECK(p->x.dtype != TT_PRED && !tt_is_complex(p->x.dtype), UNIMPLEMENTED, "pooling of %s", tt_dtype_name(p->x.dtype));
+        TT_CHECK(p->x.dims[i] > 0, INVALID_ARGUMENT,
+                 "pooling: Expected input's non-batch dimensions to have positive length, but dimension %d "
+                 "has size 0",
+                 i);
+    TT_CHECK(p->x.dtype != TT_PRED && !tt_is_complex(p->x.dtype), UNIMPLEMENTED, "pooling of %s",
+             tt_dtype_name(p->x.dtype));
     p->batch = piece_product(p->x.dims, 0, p->x.rank - n);
     for (int i = 0; i < n; i++)
         p->in[i] = p->x.dims[p->x.rank - n + i];
@@ -38,7 +46,8 @@ static tt_status read_input(tt_lower *L, int x_arg, int n, pool *p) {
 }
 
 /* Arguments kernel, stride, padding in a row from `first`; dilation_arg and ceil_arg may be -1. */
-static tt_status read_pool(tt_lower *L, int x_arg, int n, int first, int dilation_arg, int ceil_arg, pool *p) {
+static tt_status read_pool(tt_lower *L, int x_arg, int n, int first, int dilation_arg, int ceil_arg,
+                           pool *p) {
     static const int64_t zeros[MAX_SPATIAL] = {0, 0, 0}, ones[MAX_SPATIAL] = {1, 1, 1};
     TT_TRY(read_input(L, x_arg, n, p));
     TT_TRY(expand(L, first, n, ones, p->kernel));
@@ -47,16 +56,22 @@ static tt_status read_pool(tt_lower *L, int x_arg, int n, int first, int dilatio
     TT_TRY(expand(L, dilation_arg, n, ones, p->dilation));
     bool ceil = ceil_arg >= 0 && lower_bool(L, ceil_arg, false);
     for (int i = 0; i < n; i++) {
-        TT_CHECK(p->kernel[i] > 0 && p->stride[i] > 0 && p->dilation[i] > 0, INVALID_ARGUMENT, "kernel size should be greater than zero, and stride and dilation too");
-        TT_CHECK(p->padding[i] >= 0 && p->padding[i] <= ((p->kernel[i] - 1) * p->dilation[i] + 1) / 2, INVALID_ARGUMENT,
-                 "pad should be at most half of effective kernel size, but got pad=%lld, kernel_size=%lld and dilation=%lld", (long long)p->padding[i],
-                 (long long)p->kernel[i], (long long)p->dilation[i]);
-        int64_t room = p->in[i] + 2 * p->padding[i] - p->dilation[i] * (p->kernel[i] - 1) - 1 + (ceil ? p->stride[i] - 1 : 0);
+        TT_CHECK(p->kernel[i] > 0 && p->stride[i] > 0 && p->dilation[i] > 0, INVALID_ARGUMENT,
+                 "kernel size should be greater than zero, and stride and dilation too");
+        TT_CHECK(p->padding[i] >= 0 && p->padding[i] <= ((p->kernel[i] - 1) * p->dilation[i] + 1) / 2,
+                 INVALID_ARGUMENT,
+                 "pad should be at most half of effective kernel size, but got pad=%lld, kernel_size=%lld "
+                 "and dilation=%lld",
+                 (long long)p->padding[i], (long long)p->kernel[i], (long long)p->dilation[i]);
+        int64_t room = p->in[i] + 2 * p->padding[i] - p->dilation[i] * (p->kernel[i] - 1) - 1 +
+                       (ceil ? p->stride[i] - 1 : 0);
         p->out[i] = (room < 0 ? -((-room + p->stride[i] - 1) / p->stride[i]) : room / p->stride[i]) + 1;
         if (ceil && (p->out[i] - 1) * p->stride[i] >= p->in[i] + p->padding[i])
             p->out[i]--;
-        TT_CHECK(p->out[i] >= 1, INVALID_ARGUMENT, "Given input size per channel %lld, the calculated output size is %lld: Output size is too small", (long long)p->in[i],
-                 (long long)p->out[i]);
+        TT_CHECK(
+            p->out[i] >= 1, INVALID_ARGUMENT,
+            "Given input size per channel %lld, the calculated output size is %lld: Output size is too small",
+            (long long)p->in[i], (long long)p->out[i]);
     }
     return TT_OK;
 }
@@ -64,11 +79,13 @@ static tt_status read_pool(tt_lower *L, int x_arg, int n, int first, int dilatio
 /* Windows [floor(i in / out), ceil((i + 1) in / out)). */
 static tt_status read_adaptive(tt_lower *L, int x_arg, int n, hlo_ints size, pool *p) {
     TT_TRY(read_input(L, x_arg, n, p));
-    TT_CHECK(size.n == n || size.n == 1, INVALID_ARGUMENT, "adaptive pooling: internal error: output_size.size() == %d", size.n);
+    TT_CHECK(size.n == n || size.n == 1, INVALID_ARGUMENT,
+             "adaptive pooling: internal error: output_size.size() == %d", size.n);
     p->adaptive = true;
     for (int d = 0; d < n; d++) {
         p->out[d] = size.v[size.n == 1 ? 0 : d];
-        TT_CHECK(p->out[d] >= 0 && p->in[d] > 0, INVALID_ARGUMENT, "adaptive pooling: Expected input to have non-zero size for non-batch dimensions");
+        TT_CHECK(p->out[d] >= 0 && p->in[d] > 0, INVALID_ARGUMENT,
+                 "adaptive pooling: Expected input to have non-zero size for non-batch dimensions");
         p->first[d] = TT_NEW_N(L->arena, int64_t, p->out[d] + 1);
         p->last[d] = TT_NEW_N(L->arena, int64_t, p->out[d] + 1);
         p->kernel[d] = 1;
@@ -133,7 +150,8 @@ static hlo_ref padded(tt_lower *L, const pool *p, hlo_ref x, hlo_ref value) {
     int64_t low[MAX_SPATIAL + 1] = {0}, high[MAX_SPATIAL + 1] = {0};
     for (int i = 0; i < p->n; i++) {
         low[i + 1] = p->padding[i];
-        int64_t need = (p->out[i] - 1) * p->stride[i] + p->dilation[i] * (p->kernel[i] - 1) + 1 - p->in[i] - p->padding[i];
+        int64_t need = (p->out[i] - 1) * p->stride[i] + p->dilation[i] * (p->kernel[i] - 1) + 1 - p->in[i] -
+                       p->padding[i];
         high[i + 1] = need > 0 ? need : 0;
     }
     return hlo_pad(L->g, x, value, low, high, NULL);
@@ -152,7 +170,11 @@ static hlo_ref pick(tt_lower *L, hlo_ref x, int dim, int n, const int64_t *at) {
     }
     int64_t count[2] = {n, 1};
     hlo_type it = hlo_type_make(TT_I32, 2, count);
-    hlo_dims d = {.kind = HLO_DIMS_GATHER, .a = {(int)n_offsets, offsets}, .b = {1, where}, .e = {1, where}, .index_vector_dim = 1};
+    hlo_dims d = {.kind = HLO_DIMS_GATHER,
+                  .a = {(int)n_offsets, offsets},
+                  .b = {1, where},
+                  .e = {1, where},
+                  .index_vector_dim = 1};
     return hlo_gather(L->g, x, hlo_constant(L->g, &it, index), &d, sizes, NULL);
 }
 
@@ -193,7 +215,8 @@ static hlo_ref tap_to_flat(tt_lower *L, const pool *p, hlo_ref k) {
         hlo_ref size = hlo_splat_int(g, &t, p->kernel[d]);
         hlo_ref at = d == 0 ? rest : hlo_binary(g, HLO_REMAINDER, rest, size);
         rest = d == 0 ? rest : hlo_div(g, rest, size);
-        int32_t *from = TT_NEW_N(L->arena, int32_t, p->out[d] + 1), *to = TT_NEW_N(L->arena, int32_t, p->out[d] + 1);
+        int32_t *from = TT_NEW_N(L->arena, int32_t, p->out[d] + 1),
+                *to = TT_NEW_N(L->arena, int32_t, p->out[d] + 1);
         for (int64_t o = 0; o < p->out[d]; o++) {
             from[o] = (int32_t)position(p, d, o, 0);
             to[o] = p->adaptive ? (int32_t)p->last[d][o] : 0;
@@ -247,10 +270,13 @@ static hlo_ref first_tap(tt_lower *L, const pool *p, const hlo_type *t) {
 static tt_status max_pool(tt_lower *L, const pool *p) {
     hlo_graph *g = L->g;
     int64_t n_taps = taps(p), k[MAX_SPATIAL], dims[MAX_SPATIAL + 1];
-    TT_CHECK(n_taps <= MAX_TAPS, UNIMPLEMENTED, "max pooling over windows of %lld elements", (long long)n_taps);
-    TT_CHECK(piece_product(p->in, 0, p->n) < INT32_MAX && n_taps < INT32_MAX, UNIMPLEMENTED, "max pooling of planes of 2^31 elements");
+    TT_CHECK(n_taps <= MAX_TAPS, UNIMPLEMENTED, "max pooling over windows of %lld elements",
+             (long long)n_taps);
+    TT_CHECK(piece_product(p->in, 0, p->n) < INT32_MAX && n_taps < INT32_MAX, UNIMPLEMENTED,
+             "max pooling of planes of 2^31 elements");
     with_batch(p, p->out, dims);
-    hlo_type t = hlo_type_make(p->x.dtype, p->n + 1, dims), it = hlo_type_make(TT_I32, p->n + 1, dims), scalar = hlo_type_make(p->x.dtype, 0, NULL);
+    hlo_type t = hlo_type_make(p->x.dtype, p->n + 1, dims), it = hlo_type_make(TT_I32, p->n + 1, dims),
+             scalar = hlo_type_make(p->x.dtype, 0, NULL);
     hlo_ref x = to_planes(L, p, lower_value(L, 0));
     if (!p->adaptive)
         x = padded(L, p, x, hlo_min_value(g, &scalar));
@@ -264,11 +290,13 @@ static tt_status max_pool(tt_lower *L, const pool *p) {
         index = hlo_select(g, take, hlo_splat_int(g, &it, i), index);
     }
     lower_out_like(L, from_planes(L, p, best, p->out), lower_tensor(L, 0));
-    lower_out_like(L, from_planes(L, p, hlo_convert(g, tap_to_flat(L, p, index), TT_I64), p->out), lower_tensor(L, 0));
+    lower_out_like(L, from_planes(L, p, hlo_convert(g, tap_to_flat(L, p, index), TT_I64), p->out),
+                   lower_tensor(L, 0));
     return TT_OK;
 }
 
-/* max_pool{2,3}d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode); param: spatial dims */
+/* max_pool{2,3}d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode); param: spatial dims
+ */
 LOWER(lower_max_pool) {
     pool p;
     TT_TRY(read_pool(L, 0, L->row->param, 1, 4, 5, &p));
@@ -284,16 +312,20 @@ LOWER(lower_adaptive_max_pool) {
     return max_pool(L, &p);
 }
 
-/* Puts (or adds, by `op`) updates [B, out...] at flat positions index [B, out...] of planes [B, in...] of zeros. */
+/* Puts (or adds, by `op`) updates [B, out...] at flat positions index [B, out...] of planes [B, in...] of
+ * zeros. */
 static hlo_ref scatter_planes(tt_lower *L, const pool *p, hlo_ref index, hlo_ref updates, hlo_op op) {
-    int64_t plane = piece_product(p->in, 0, p->n), count = p->batch * piece_product(p->out, 0, p->n), dims[MAX_SPATIAL + 1], all[1] = {p->batch * plane}, column[2] = {count, 1}, flat[1] = {count};
+    int64_t plane = piece_product(p->in, 0, p->n), count = p->batch * piece_product(p->out, 0, p->n),
+            dims[MAX_SPATIAL + 1], all[1] = {p->batch * plane}, column[2] = {count, 1}, flat[1] = {count};
     static const int64_t zero[1] = {0};
     hlo_type t = piece_type(L, updates);
     with_batch(p, p->out, dims);
     hlo_type wide = hlo_type_make(TT_I64, p->n + 1, dims);
-    hlo_ref at = hlo_add(L->g, hlo_convert(L->g, index, TT_I64), hlo_mul(L->g, hlo_iota(L->g, &wide, 0), hlo_splat_int(L->g, &wide, plane)));
+    hlo_ref at = hlo_add(L->g, hlo_convert(L->g, index, TT_I64),
+                         hlo_mul(L->g, hlo_iota(L->g, &wide, 0), hlo_splat_int(L->g, &wide, plane)));
     hlo_dims d = {.kind = HLO_DIMS_SCATTER, .b = {1, zero}, .e = {1, zero}, .index_vector_dim = 1};
-    hlo_ref y = hlo_scatter(L->g, piece_zeros(L, t.dtype, 1, all), hlo_reshape(L->g, at, 2, column), hlo_reshape(L->g, updates, 1, flat), &d, op, false, NULL);
+    hlo_ref y = hlo_scatter(L->g, piece_zeros(L, t.dtype, 1, all), hlo_reshape(L->g, at, 2, column),
+                            hlo_reshape(L->g, updates, 1, flat), &d, op, false, NULL);
     with_batch(p, p->in, dims);
     return hlo_reshape(L->g, y, p->n + 1, dims);
 }
@@ -304,7 +336,8 @@ static hlo_ref gather_back(tt_lower *L, const pool *p, hlo_ref index, hlo_ref dy
     hlo_type t = piece_type(L, dy), it = piece_type(L, index);
     int64_t k[MAX_SPATIAL], high_all[MAX_SPATIAL], dims[MAX_SPATIAL + 1];
     for (int i = 0; i < p->n; i++) {
-        int64_t need = (p->out[i] - 1) * p->stride[i] + p->dilation[i] * (p->kernel[i] - 1) + 1 - p->padding[i];
+        int64_t need =
+            (p->out[i] - 1) * p->stride[i] + p->dilation[i] * (p->kernel[i] - 1) + 1 - p->padding[i];
         high_all[i] = need > p->in[i] ? need : p->in[i];
     }
     hlo_ref sum = HLO_NONE, zero = hlo_scalar(g, t.dtype, 0), none = hlo_splat(g, &t, 0);
@@ -329,19 +362,21 @@ static hlo_ref gather_back(tt_lower *L, const pool *p, hlo_ref index, hlo_ref dy
     return hlo_slice(g, sum, start, limit, NULL);
 }
 
-/* dx [B, in...] from dy [B, out...] and its flat indices (i64), as the composite tt.max_pool_backward. Inside, shifted slices where the windows are
- * regular and small: a TPU scatters one element at a time. */
+/* dx [B, in...] from dy [B, out...] and its flat indices (i64), as the composite tt.max_pool_backward.
+ * Inside, shifted slices where the windows are regular and small: a TPU scatters one element at a time. */
 static hlo_ref max_backward(tt_lower *L, const pool *p, hlo_ref dy, hlo_ref index) {
     hlo_graph *g = L->g;
     hlo_ref in[2] = {dy, hlo_convert(g, index, TT_I64)}, q[2], dx, out;
     hlo_composite c = hlo_composite_begin(g, "tt.max_pool_backward", NULL, 2, in, q);
     bool regular = !p->adaptive && taps(p) <= 64;
-    dx = regular ? gather_back(L, p, hlo_convert(g, q[1], TT_I32), q[0]) : scatter_planes(L, p, q[1], q[0], HLO_ADD);
+    dx = regular ? gather_back(L, p, hlo_convert(g, q[1], TT_I32), q[0])
+                 : scatter_planes(L, p, q[1], q[0], HLO_ADD);
     hlo_composite_end(g, &c, 1, &dx, &out);
     return out;
 }
 
-/* max_pool{2,3}d_with_indices_backward(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices) */
+/* max_pool{2,3}d_with_indices_backward(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode,
+ * indices) */
 LOWER(lower_max_pool_backward) {
     pool p;
     TT_TRY(read_pool(L, 1, L->row->param, 2, 5, 6, &p));
@@ -359,11 +394,13 @@ LOWER(lower_adaptive_max_pool_backward) {
     pool p;
     hlo_type dt = piece_type(L, lower_value(L, 0));
     int n = L->row->param;
-    TT_CHECK(dt.rank > n, INVALID_ARGUMENT, "adaptive_max_pool backward: grad_output has %d dimensions", dt.rank);
+    TT_CHECK(dt.rank > n, INVALID_ARGUMENT, "adaptive_max_pool backward: grad_output has %d dimensions",
+             dt.rank);
     TT_TRY(read_adaptive(L, 1, n, (hlo_ints){n, dt.dims + dt.rank - n}, &p));
     int64_t dims[MAX_SPATIAL + 1];
     with_batch(&p, p.out, dims);
-    hlo_ref dy = hlo_reshape(L->g, hlo_convert(L->g, lower_value(L, 0), lower_accumulate_dtype(p.x.dtype)), n + 1, dims);
+    hlo_ref dy = hlo_reshape(L->g, hlo_convert(L->g, lower_value(L, 0), lower_accumulate_dtype(p.x.dtype)),
+                             n + 1, dims);
     hlo_ref dx = max_backward(L, &p, dy, hlo_reshape(L->g, lower_value(L, 2), n + 1, dims));
     lower_out_like(L, from_planes(L, &p, hlo_convert(L->g, dx, p.x.dtype), p.in), lower_tensor(L, 1));
     return TT_OK;
@@ -372,10 +409,11 @@ LOWER(lower_adaptive_max_pool_backward) {
 /* ---- averages ---- */
 
 /* What each window's sum is divided by, over `like`; integers are divided as integers. */
-static hlo_ref divisors(tt_lower *L, const pool *p, bool include_pad, int64_t override, const hlo_type *like) {
+static hlo_ref divisors(tt_lower *L, const pool *p, bool include_pad, int64_t override,
+                        const hlo_type *like) {
     hlo_ref all = HLO_NONE;
     if (override)
-        return hlo_splat(L->g, like, (double)override);
+        return hlo_splat(L->g, like, (double) override);
     for (int d = 0; d < p->n; d++) {
         double *size = TT_NEW_N(L->arena, double, p->out[d] + 1);
         float *narrow = TT_NEW_N(L->arena, float, p->out[d] + 1);
@@ -393,14 +431,16 @@ static hlo_ref divisors(tt_lower *L, const pool *p, bool include_pad, int64_t ov
         hlo_type t = hlo_type_make(like->dtype, 1, count);
         if (like->dtype != TT_F64)
             t.dtype = TT_F32;
-        hlo_ref v = hlo_convert(L->g, hlo_constant(L->g, &t, like->dtype == TT_F64 ? (void *)size : (void *)narrow), like->dtype);
+        hlo_ref v = hlo_convert(
+            L->g, hlo_constant(L->g, &t, like->dtype == TT_F64 ? (void *)size : (void *)narrow), like->dtype);
         v = piece_along(L, v, like, d + 1);
         all = all ? hlo_mul(L->g, all, v) : v;
     }
     return all;
 }
 
-/* avg_pool{2,3}d(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override); param: spatial dims */
+/* avg_pool{2,3}d(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override); param:
+ * spatial dims */
 LOWER(lower_avg_pool) {
     pool p;
     hlo_graph *g = L->g;
@@ -408,7 +448,8 @@ LOWER(lower_avg_pool) {
     TT_CHECK(!lower_has(L, 6) || lower_int(L, 6, 0) != 0, INVALID_ARGUMENT, "divisor must be not zero");
     tt_dtype wide = lower_accumulate_dtype(p.x.dtype);
     hlo_ref x = to_planes(L, &p, hlo_convert(g, lower_value(L, 0), wide));
-    int64_t low[MAX_SPATIAL + 1] = {0}, high[MAX_SPATIAL + 1] = {0}, size[MAX_SPATIAL + 1] = {1}, stride[MAX_SPATIAL + 1] = {1};
+    int64_t low[MAX_SPATIAL + 1] = {0}, high[MAX_SPATIAL + 1] = {0}, size[MAX_SPATIAL + 1] = {1},
+                              stride[MAX_SPATIAL + 1] = {1};
     for (int i = 0; i < p.n; i++) {
         low[i + 1] = p.padding[i];
         high[i + 1] = (p.out[i] - 1) * p.stride[i] + p.kernel[i] - p.in[i] - p.padding[i];
@@ -423,15 +464,17 @@ LOWER(lower_avg_pool) {
     return TT_OK;
 }
 
-/* avg_pool{2,3}d_backward(grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override): dy / count, spread
- * by the stride, summed over windows of the kernel at stride 1. */
+/* avg_pool{2,3}d_backward(grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad,
+ * divisor_override): dy / count, spread by the stride, summed over windows of the kernel at stride 1. */
 LOWER(lower_avg_pool_backward) {
     pool p;
     hlo_graph *g = L->g;
     TT_TRY(read_pool(L, 1, L->row->param, 2, -1, 5, &p));
     TT_CHECK(tt_is_float(p.x.dtype), UNIMPLEMENTED, "average pooling of %s", tt_dtype_name(p.x.dtype));
     tt_dtype wide = lower_accumulate_dtype(p.x.dtype);
-    int64_t dims[MAX_SPATIAL + 1], low[MAX_SPATIAL + 1] = {0}, high[MAX_SPATIAL + 1] = {0}, interior[MAX_SPATIAL + 1] = {0}, size[MAX_SPATIAL + 1] = {1};
+    int64_t dims[MAX_SPATIAL + 1], low[MAX_SPATIAL + 1] = {0}, high[MAX_SPATIAL + 1] = {0},
+                                                     interior[MAX_SPATIAL + 1] = {0},
+                                                     size[MAX_SPATIAL + 1] = {1};
     with_batch(&p, p.out, dims);
     hlo_ref dy = hlo_reshape(g, hlo_convert(g, lower_value(L, 0), wide), p.n + 1, dims);
     hlo_type t = piece_type(L, dy);
@@ -450,12 +493,14 @@ LOWER(lower_avg_pool_backward) {
 
 /* The averaging matrix [out, in] of one adaptive dim; transposed: [in, out]. */
 static hlo_ref averaging(tt_lower *L, const pool *p, int d, bool transposed, tt_dtype dtype) {
-    int64_t rows = transposed ? p->in[d] : p->out[d], columns = transposed ? p->out[d] : p->in[d], dims[2] = {rows, columns};
-    double *m = TT_NEW_N(L->arena, double, rows * columns + 1);
-    float *narrow = TT_NEW_N(L->arena, float, rows * columns + 1);
+    int64_t rows = transposed ? p->in[d] : p->out[d], columns = transposed ? p->out[d] : p->in[d],
+            dims[2] = {rows, columns};
+    double *m = TT_NEW_N(L->arena, double, rows *columns + 1);
+    float *narrow = TT_NEW_N(L->arena, float, rows *columns + 1);
     for (int64_t o = 0; o < p->out[d]; o++)
         for (int64_t i = p->first[d][o]; i <= p->last[d][o]; i++)
-            m[transposed ? i * columns + o : o * columns + i] = 1.0 / (double)(p->last[d][o] - p->first[d][o] + 1);
+            m[transposed ? i * columns + o : o * columns + i] =
+                1.0 / (double)(p->last[d][o] - p->first[d][o] + 1);
     for (int64_t i = 0; i < rows * columns; i++)
         narrow[i] = (float)m[i];
     hlo_type t = hlo_type_make(dtype, 2, dims);
@@ -473,7 +518,8 @@ static hlo_ref apply_along(tt_lower *L, hlo_ref x, int dim, hlo_ref m) {
     return hlo_transpose(L->g, y, permutation);
 }
 
-static tt_status adaptive_average(tt_lower *L, const pool *p, hlo_ref x, bool backward, const tt_tensor *like) {
+static tt_status adaptive_average(tt_lower *L, const pool *p, hlo_ref x, bool backward,
+                                  const tt_tensor *like) {
     hlo_graph *g = L->g;
     TT_CHECK(tt_is_float(p->x.dtype), UNIMPLEMENTED, "average pooling of %s", tt_dtype_name(p->x.dtype));
     tt_dtype wide = lower_accumulate_dtype(p->x.dtype);
@@ -513,28 +559,34 @@ LOWER(lower_adaptive_avg_pool_backward) {
     pool p;
     hlo_type dt = piece_type(L, lower_value(L, 0));
     int n = L->row->param;
-    TT_CHECK(dt.rank > n, INVALID_ARGUMENT, "adaptive_avg_pool backward: grad_output has %d dimensions", dt.rank);
+    TT_CHECK(dt.rank > n, INVALID_ARGUMENT, "adaptive_avg_pool backward: grad_output has %d dimensions",
+             dt.rank);
     TT_TRY(read_adaptive(L, 1, n, (hlo_ints){n, dt.dims + dt.rank - n}, &p));
     return adaptive_average(L, &p, lower_value(L, 0), true, lower_tensor(L, 1));
 }
 
-/* max_unpool2d(self, indices, output_size), max_unpool3d(.., stride, padding): puts each value where its index says, in planes of zeros. */
+/* max_unpool2d(self, indices, output_size), max_unpool3d(.., stride, padding): puts each value where its
+ * index says, in planes of zeros. */
 LOWER(lower_max_unpool) {
     pool p;
     int n = L->row->param;
     hlo_ints size = lower_ints(L, 2);
     TT_TRY(read_input(L, 0, n, &p));
     hlo_type it = piece_type(L, lower_value(L, 1));
-    TT_CHECK(it.dtype == TT_I64, INVALID_ARGUMENT, "elements in indices should be type int64 but got: %s", tt_dtype_name(it.dtype));
-    TT_CHECK(hlo_dims_equal(&it, &p.x), INVALID_ARGUMENT, "Expected shape of indices to be same as that of the input tensor");
-    TT_CHECK(size.n == n, INVALID_ARGUMENT, "There should be exactly %d elements in output_size, but got %d elements.", n, size.n);
+    TT_CHECK(it.dtype == TT_I64, INVALID_ARGUMENT, "elements in indices should be type int64 but got: %s",
+             tt_dtype_name(it.dtype));
+    TT_CHECK(hlo_dims_equal(&it, &p.x), INVALID_ARGUMENT,
+             "Expected shape of indices to be same as that of the input tensor");
+    TT_CHECK(size.n == n, INVALID_ARGUMENT,
+             "There should be exactly %d elements in output_size, but got %d elements.", n, size.n);
     for (int d = 0; d < n; d++) { /* scatter_planes goes from [B, out...] to [B, in...] */
         p.out[d] = p.in[d];
         p.in[d] = size.v[d];
     }
     int64_t dims[MAX_SPATIAL + 1];
     with_batch(&p, p.out, dims);
-    hlo_ref y = scatter_planes(L, &p, hlo_reshape(L->g, lower_value(L, 1), n + 1, dims), hlo_reshape(L->g, lower_value(L, 0), n + 1, dims), HLO_INVALID);
+    hlo_ref y = scatter_planes(L, &p, hlo_reshape(L->g, lower_value(L, 1), n + 1, dims),
+                               hlo_reshape(L->g, lower_value(L, 0), n + 1, dims), HLO_INVALID);
     lower_out_like(L, from_planes(L, &p, y, p.in), lower_tensor(L, 0));
     return TT_OK;
 }

@@ -32,8 +32,8 @@ LOWER(lower_sort) {
     return TT_OK;
 }
 
-/* topk(self, k, dim, largest, sorted) -> (values, indices); always sorted. The largest of a last dim are chlo.top_k, which every plugin has a
- * kernel for; the rest sorts. */
+/* topk(self, k, dim, largest, sorted) -> (values, indices); always sorted. The largest of a last dim are
+ * chlo.top_k, which every plugin has a kernel for; the rest sorts. */
 LOWER(lower_topk) {
     hlo_graph *g = L->g;
     hlo_ref x = lower_value(L, 0), out[2];
@@ -77,8 +77,8 @@ LOWER(lower_topk) {
 
 enum { COMPARE_LIMIT = 1 << 22 };
 
-/* How many of seq [..., m] come before values [..., n]: left: those below v, right: those not above it; all of them for NaN. Small cases
- * compare every pair, which fuses; large ones search by halves. */
+/* How many of seq [..., m] come before values [..., n]: left: those below v, right: those not above it; all
+ * of them for NaN. Small cases compare every pair, which fuses; large ones search by halves. */
 static hlo_ref insertion_points(tt_lower *L, hlo_ref seq, hlo_ref values, bool right) {
     hlo_graph *g = L->g;
     hlo_type st = piece_type(L, seq), vt = piece_type(L, values);
@@ -95,23 +95,30 @@ static hlo_ref insertion_points(tt_lower *L, hlo_ref seq, hlo_ref values, bool r
         for (int i = 0; i < st.rank; i++)
             seq_map[i] = st.rank == 1 || i == st.rank - 1 ? vt.rank : i;
         int64_t last[1] = {vt.rank};
-        hlo_ref later = hlo_compare(g, above, piece_broadcast(L, seq, &wide, st.rank, seq_map), piece_broadcast(L, values, &wide, vt.rank, value_map));
-        return hlo_reduce(g, HLO_ADD, hlo_convert(g, hlo_unary(g, HLO_NOT, later), TT_I32), HLO_NONE, 1, last);
+        hlo_ref later = hlo_compare(g, above, piece_broadcast(L, seq, &wide, st.rank, seq_map),
+                                    piece_broadcast(L, values, &wide, vt.rank, value_map));
+        return hlo_reduce(g, HLO_ADD, hlo_convert(g, hlo_unary(g, HLO_NOT, later), TT_I32), HLO_NONE, 1,
+                          last);
     }
     /* low is the number of elements known to come before; each step halves the rest. */
-    int64_t rows = piece_product(st.dims, 0, st.rank - 1), flat[2] = {rows, hlo_type_elements(&vt) / rows}, all[1] = {rows * m};
+    int64_t rows = piece_product(st.dims, 0, st.rank - 1), flat[2] = {rows, hlo_type_elements(&vt) / rows},
+            all[1] = {rows * m};
     static const int64_t zero[1] = {0}, one[1] = {1};
     hlo_ref v = hlo_reshape(g, values, 2, flat);
     hlo_type ft = hlo_type_make(rows * m < INT32_MAX ? TT_I32 : TT_I64, 2, flat);
-    hlo_ref base = hlo_mul(g, hlo_iota(g, &ft, 0), hlo_splat_int(g, &ft, m)), low = hlo_splat_int(g, &ft, 0), high = hlo_splat_int(g, &ft, m);
+    hlo_ref base = hlo_mul(g, hlo_iota(g, &ft, 0), hlo_splat_int(g, &ft, m)), low = hlo_splat_int(g, &ft, 0),
+            high = hlo_splat_int(g, &ft, m);
     hlo_dims d = {.kind = HLO_DIMS_GATHER, .b = {1, zero}, .e = {1, zero}, .index_vector_dim = 2};
     int64_t column[3] = {flat[0], flat[1], 1};
     for (int64_t step = m; step > 0; step /= 2) {
         hlo_ref middle = hlo_div(g, hlo_add(g, low, high), hlo_splat_int(g, &ft, 2));
         hlo_ref at = hlo_binary(g, HLO_MINIMUM, middle, hlo_splat_int(g, &ft, m - 1));
-        hlo_ref x = hlo_gather(g, hlo_reshape(g, seq, 1, all), hlo_reshape(g, hlo_add(g, base, at), 3, column), &d, one, NULL);
-        hlo_ref open = hlo_compare(g, "LT", low, high), before = hlo_unary(g, HLO_NOT, hlo_compare(g, above, x, v));
-        low = hlo_select(g, hlo_binary(g, HLO_AND, open, before), hlo_add(g, middle, hlo_splat_int(g, &ft, 1)), low);
+        hlo_ref x = hlo_gather(g, hlo_reshape(g, seq, 1, all),
+                               hlo_reshape(g, hlo_add(g, base, at), 3, column), &d, one, NULL);
+        hlo_ref open = hlo_compare(g, "LT", low, high),
+                before = hlo_unary(g, HLO_NOT, hlo_compare(g, above, x, v));
+        low = hlo_select(g, hlo_binary(g, HLO_AND, open, before),
+                         hlo_add(g, middle, hlo_splat_int(g, &ft, 1)), low);
         high = hlo_select(g, hlo_binary(g, HLO_AND, open, hlo_unary(g, HLO_NOT, before)), middle, high);
     }
     return hlo_reshape(g, low, vt.rank, vt.dims);
@@ -121,11 +128,15 @@ static tt_status search(tt_lower *L, hlo_ref seq, hlo_ref values, bool right, bo
     hlo_graph *g = L->g;
     hlo_type st = piece_type(L, seq), vt = piece_type(L, values);
     TT_TRY(sortable(st.dtype));
-    TT_CHECK(st.rank >= 1, INVALID_ARGUMENT, "torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension");
+    TT_CHECK(st.rank >= 1, INVALID_ARGUMENT,
+             "torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension");
     TT_CHECK(st.rank == 1 || st.rank == vt.rank, INVALID_ARGUMENT,
-             "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value tensor must match");
+             "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of "
+             "boundaries tensor and input value tensor must match");
     for (int i = 0; st.rank > 1 && i < st.rank - 1; i++)
-        TT_CHECK(st.dims[i] == vt.dims[i], INVALID_ARGUMENT, "torch.searchsorted(): the first N-1 dimensions of boundaries tensor and input value tensor must match");
+        TT_CHECK(st.dims[i] == vt.dims[i], INVALID_ARGUMENT,
+                 "torch.searchsorted(): the first N-1 dimensions of boundaries tensor and input value tensor "
+                 "must match");
     if (hlo_type_elements(&vt) == 0) {
         lower_out(L, piece_zeros(L, narrow ? TT_I32 : TT_I64, vt.rank, vt.dims));
         return TT_OK;
@@ -140,23 +151,40 @@ static tt_status search(tt_lower *L, hlo_ref seq, hlo_ref values, bool right, bo
 LOWER(lower_bucketize) {
     hlo_ref seq = lower_value(L, 1);
     hlo_type st = piece_type(L, seq);
-    TT_CHECK(st.rank == 1, INVALID_ARGUMENT, "bucketize(): boundaries tensor must be 1 dimension, but got dim(%d)", st.rank);
-    hlo_ref values = L->row->param ? lower_scalar(L, 0, lower_scalar_class(L, 0) == TT_CLASS_FLOAT && !tt_is_float(st.dtype) ? TT_F32 : st.dtype) : lower_value(L, 0);
+    TT_CHECK(st.rank == 1, INVALID_ARGUMENT,
+             "bucketize(): boundaries tensor must be 1 dimension, but got dim(%d)", st.rank);
+    hlo_ref values =
+        L->row->param
+            ? lower_scalar(L, 0,
+                           lower_scalar_class(L, 0) == TT_CLASS_FLOAT && !tt_is_float(st.dtype) ? TT_F32
+                                                                                                : st.dtype)
+            : lower_value(L, 0);
     return search(L, seq, values, lower_bool(L, 3, false), lower_bool(L, 2, false));
 }
 
-/* searchsorted.Tensor(sorted_sequence, self, out_int32, right, side, sorter), searchsorted.Scalar (param 1) */
+/* searchsorted.Tensor(sorted_sequence, self, out_int32, right, side, sorter), searchsorted.Scalar (param 1)
+ */
 LOWER(lower_searchsorted) {
     hlo_ref seq = lower_value(L, 0);
     hlo_type st = piece_type(L, seq);
     const char *side = lower_string(L, 4, "");
     bool right = lower_bool(L, 3, false) || !strcmp(side, "right");
-    TT_CHECK(!*side || !strcmp(side, "left") || !strcmp(side, "right"), INVALID_ARGUMENT, "torch.searchsorted(): side can only be 'left' or 'right' but got %s", side);
-    TT_CHECK(strcmp(side, "left") || !lower_bool(L, 3, false), INVALID_ARGUMENT, "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True");
+    TT_CHECK(!*side || !strcmp(side, "left") || !strcmp(side, "right"), INVALID_ARGUMENT,
+             "torch.searchsorted(): side can only be 'left' or 'right' but got %s", side);
+    TT_CHECK(strcmp(side, "left") || !lower_bool(L, 3, false), INVALID_ARGUMENT,
+             "torch.searchsorted(): side and right can't be set to opposites, got side of left while right "
+             "was True");
     if (lower_has(L, 5)) {
-        tt_arg args[3] = {piece_argument(L, seq), {.tag = TT_ARG_INT, .u.i = -1}, piece_argument(L, hlo_convert(L->g, lower_value(L, 5), TT_I64))};
+        tt_arg args[3] = {piece_argument(L, seq),
+                          {.tag = TT_ARG_INT, .u.i = -1},
+                          piece_argument(L, hlo_convert(L->g, lower_value(L, 5), TT_I64))};
         TT_TRY(piece_call(L, "gather", 3, args, NULL, -1, 1, &seq));
     }
-    hlo_ref values = L->row->param ? lower_scalar(L, 1, lower_scalar_class(L, 1) == TT_CLASS_FLOAT && !tt_is_float(st.dtype) ? TT_F32 : st.dtype) : lower_value(L, 1);
+    hlo_ref values =
+        L->row->param
+            ? lower_scalar(L, 1,
+                           lower_scalar_class(L, 1) == TT_CLASS_FLOAT && !tt_is_float(st.dtype) ? TT_F32
+                                                                                                : st.dtype)
+            : lower_value(L, 1);
     return search(L, seq, values, right, lower_bool(L, 2, false));
 }

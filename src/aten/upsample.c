@@ -1,14 +1,19 @@
 /* upsample.c - nearest, linear (1 to 3 dims) and bicubic interpolation and their gradients.
  *
- * Interpolation is separable: along each dim, output i is a sum of taps w[i][t] x[at[i][t]] with constants computed here as PyTorch's CPU
- * kernels compute them (in float). Forward: one gather a tap. Backward: the same weights as a constant matrix [in, out]. */
+ * Interpolation is separable: along each dim, output i is a sum of taps w[i][t] x[at[i][t]] with constants
+ * computed here as PyTorch's CPU kernels compute them (in float). Forward: one gather a tap. Backward: the
+ * same weights as a constant matrix [in, out]. */
 #include "aten/pieces.h"
 #include <math.h>
 
 enum { MAX_SPATIAL = 3, MAX_TAPS = 4 };
 enum { NEAREST, NEAREST_EXACT, LINEAR, CUBIC };
 
-typedef struct taps { int n; int32_t *at[MAX_TAPS]; double *weight[MAX_TAPS]; } taps;
+typedef struct taps {
+    int n;
+    int32_t *at[MAX_TAPS];
+    double *weight[MAX_TAPS];
+} taps;
 
 static double scale_of(int64_t in, int64_t out, bool align, double given, int mode) {
     if (mode >= LINEAR && align)
@@ -36,19 +41,23 @@ static taps make_taps(tt_lower *L, int64_t in, int64_t out, int mode, bool align
         t.weight[k] = TT_NEW_N(L->arena, double, out + 1);
     }
     double scale = scale_of(in, out, align, given, mode);
-    float narrow_scale = mode >= LINEAR && align ? (out > 1 ? (float)(in - 1) / (float)(out - 1) : 0) : given > 0 ? (float)(1.0 / given) : (float)in / (float)out;
+    float narrow_scale = mode >= LINEAR && align ? (out > 1 ? (float)(in - 1) / (float)(out - 1) : 0)
+                         : given > 0             ? (float)(1.0 / given)
+                                                 : (float)in / (float)out;
     if (mode == NEAREST || mode == NEAREST_EXACT || !wide)
         scale = (double)narrow_scale;
     for (int64_t i = 0; i < out; i++) {
         if (mode <= NEAREST_EXACT) {
-            float at = mode == NEAREST ? floorf((float)i * narrow_scale) : floorf(((float)i + 0.5f) * narrow_scale);
+            float at =
+                mode == NEAREST ? floorf((float)i * narrow_scale) : floorf(((float)i + 0.5f) * narrow_scale);
             t.at[0][i] = (int32_t)(at < (float)(in - 1) ? (int64_t)at : in - 1);
             t.weight[0][i] = 1;
             continue;
         }
         double real = align ? scale * (double)i : scale * ((double)i + 0.5) - 0.5;
         if (!wide)
-            real = align ? (double)(narrow_scale * (float)i) : (double)(narrow_scale * ((float)i + 0.5f) - 0.5f);
+            real =
+                align ? (double)(narrow_scale * (float)i) : (double)(narrow_scale * ((float)i + 0.5f) - 0.5f);
         if (mode == LINEAR && real < 0)
             real = 0;
         int64_t base = (int64_t)floor(real);
@@ -62,7 +71,8 @@ static taps make_taps(tt_lower *L, int64_t in, int64_t out, int mode, bool align
             t.weight[1][i] = wide ? lambda : (double)(float)lambda;
             continue;
         }
-        double f = real - (double)base, weights[4] = {cubic_far(f + 1, -0.75), cubic_near(f, -0.75), cubic_near(1 - f, -0.75), cubic_far(2 - f, -0.75)};
+        double f = real - (double)base, weights[4] = {cubic_far(f + 1, -0.75), cubic_near(f, -0.75),
+                                                      cubic_near(1 - f, -0.75), cubic_far(2 - f, -0.75)};
         for (int k = 0; k < 4; k++) {
             t.at[k][i] = (int32_t)clamp(base - 1 + k, in - 1);
             t.weight[k][i] = weights[k];
@@ -81,7 +91,11 @@ static hlo_ref pick(tt_lower *L, hlo_ref x, int dim, int64_t n, const int32_t *a
             offsets[n_offsets++] = i;
     }
     hlo_type it = hlo_type_make(TT_I32, 2, count);
-    hlo_dims d = {.kind = HLO_DIMS_GATHER, .a = {n_offsets, offsets}, .b = {1, where}, .e = {1, where}, .index_vector_dim = 1};
+    hlo_dims d = {.kind = HLO_DIMS_GATHER,
+                  .a = {n_offsets, offsets},
+                  .b = {1, where},
+                  .e = {1, where},
+                  .index_vector_dim = 1};
     return hlo_gather(L->g, x, hlo_constant(L->g, &it, at), &d, sizes, NULL);
 }
 
@@ -137,7 +151,7 @@ static hlo_ref interpolate(tt_lower *L, hlo_ref x, int dim, const taps *t, int64
 /* dx along dim: contracts dy's dim with the weights as a matrix [in, out]. */
 static hlo_ref spread_back(tt_lower *L, hlo_ref dy, int dim, const taps *t, int64_t in, int64_t out) {
     hlo_type ty = piece_type(L, dy);
-    double *m = TT_NEW_N(L->arena, double, in * out + 1);
+    double *m = TT_NEW_N(L->arena, double, in *out + 1);
     for (int k = 0; k < t->n; k++)
         for (int64_t i = 0; i < out; i++)
             m[t->at[k][i] * out + i] += t->weight[k][i];
@@ -149,14 +163,17 @@ static hlo_ref spread_back(tt_lower *L, hlo_ref dy, int dim, const taps *t, int6
     return hlo_transpose(L->g, y, permutation);
 }
 
-/* The row's param: spatial dims + 8 * mode. Aligned modes have align_corners after the sizes; scales follow, one a dim, maybe None. */
+/* The row's param: spatial dims + 8 * mode. Aligned modes have align_corners after the sizes; scales follow,
+ * one a dim, maybe None. */
 static tt_status resample(tt_lower *L, bool backward) {
     int n = L->row->param & 7, mode = L->row->param >> 3, at = backward ? 3 : 2;
     hlo_ints size = lower_ints(L, 1), input = backward ? lower_ints(L, 2) : (hlo_ints){0, NULL};
     hlo_ref x = lower_value(L, 0);
     hlo_type t = piece_type(L, x);
-    TT_CHECK(t.rank == n + 2 && size.n == n && (!backward || input.n == n + 2), INVALID_ARGUMENT, "It is expected output_size equals to %d, but got size %d", n, size.n);
-    TT_CHECK(tt_is_float(t.dtype) || (t.dtype == TT_U8 && mode <= NEAREST_EXACT && !backward), UNIMPLEMENTED, "interpolation of %s", tt_dtype_name(t.dtype));
+    TT_CHECK(t.rank == n + 2 && size.n == n && (!backward || input.n == n + 2), INVALID_ARGUMENT,
+             "It is expected output_size equals to %d, but got size %d", n, size.n);
+    TT_CHECK(tt_is_float(t.dtype) || (t.dtype == TT_U8 && mode <= NEAREST_EXACT && !backward), UNIMPLEMENTED,
+             "interpolation of %s", tt_dtype_name(t.dtype));
     bool align = mode >= LINEAR && lower_bool(L, at, false);
     int scales = mode >= LINEAR ? at + 1 : at;
     tt_dtype wide = lower_accumulate_dtype(t.dtype);
@@ -165,15 +182,21 @@ static tt_status resample(tt_lower *L, bool backward) {
         x = hlo_convert(L->g, x, wide);
     for (int d = n - 1; d >= 0; d--) { /* the last dim first, while rows are short */
         int64_t in = backward ? input.v[d + 2] : t.dims[d + 2], out = size.v[d];
-        TT_CHECK(in > 0 && out > 0, INVALID_ARGUMENT, "Input and output sizes should be greater than 0, but got input (%lld) output (%lld)", (long long)in, (long long)out);
-        TT_CHECK(in < INT32_MAX && out < INT32_MAX && (!backward || in * out < 1 << 26), UNIMPLEMENTED, "interpolation from %lld to %lld", (long long)in, (long long)out);
-        TT_CHECK(!backward || t.dims[d + 2] == out, INVALID_ARGUMENT, "Expected grad_output to have the same shape as output");
+        TT_CHECK(in > 0 && out > 0, INVALID_ARGUMENT,
+                 "Input and output sizes should be greater than 0, but got input (%lld) output (%lld)",
+                 (long long)in, (long long)out);
+        TT_CHECK(in < INT32_MAX && out < INT32_MAX && (!backward || in * out < 1 << 26), UNIMPLEMENTED,
+                 "interpolation from %lld to %lld", (long long)in, (long long)out);
+        TT_CHECK(!backward || t.dims[d + 2] == out, INVALID_ARGUMENT,
+                 "Expected grad_output to have the same shape as output");
         double given = lower_has(L, scales + d) ? lower_double(L, scales + d, 0) : 0;
         if (in == out && mode == LINEAR && (align || given == 0 || given == 1))
             continue;
         taps w = make_taps(L, in, out, mode, align, given, t.dtype == TT_F64);
         int64_t factor = backward ? 0 : whole_factor(&w, in, out);
-        x = factor ? repeat(L, x, d + 2, factor) : backward ? spread_back(L, x, d + 2, &w, in, out) : interpolate(L, x, d + 2, &w, out);
+        x = factor     ? repeat(L, x, d + 2, factor)
+            : backward ? spread_back(L, x, d + 2, &w, in, out)
+                       : interpolate(L, x, d + 2, &w, out);
     }
     lower_out_like(L, hlo_convert(L->g, x, t.dtype), lower_tensor(L, 0));
     return TT_OK;

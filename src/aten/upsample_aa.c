@@ -1,5 +1,5 @@
-/* upsample_aa.c - antialiased interpolation (bilinear, bicubic, Lanczos) and its gradient: along each dim a product with a constant
- * matrix of filter weights, computed here as PyTorch computes them. */
+/* upsample_aa.c - antialiased interpolation (bilinear, bicubic, Lanczos) and its gradient: along each dim a
+ * product with a constant matrix of filter weights, computed here as PyTorch computes them. */
 #include "aten/pieces.h"
 #include <math.h>
 
@@ -20,12 +20,18 @@ static double filter(int kind, double x) {
 }
 
 /* [out, in], or its transpose. */
-static hlo_ref weights(tt_lower *L, int64_t in, int64_t out, int kind, bool align, double given, bool transposed, tt_dtype dtype) {
-    double scale = align ? (out > 1 ? (double)(in - 1) / (double)(out - 1) : 0) : given > 0 ? 1 / given : (double)in / (double)out;
-    double reach = kind == TRIANGLE ? 1 : kind == CUBIC ? 2 : 3, support = scale >= 1 ? reach * scale : reach, inverse = scale >= 1 ? 1 / scale : 1;
+static hlo_ref weights(tt_lower *L, int64_t in, int64_t out, int kind, bool align, double given,
+                       bool transposed, tt_dtype dtype) {
+    double scale = align       ? (out > 1 ? (double)(in - 1) / (double)(out - 1) : 0)
+                   : given > 0 ? 1 / given
+                               : (double)in / (double)out;
+    double reach = kind == TRIANGLE ? 1
+                   : kind == CUBIC  ? 2
+                                    : 3,
+           support = scale >= 1 ? reach * scale : reach, inverse = scale >= 1 ? 1 / scale : 1;
     int64_t dims[2] = {transposed ? in : out, transposed ? out : in};
-    double *m = TT_NEW_N(L->arena, double, in * out + 1);
-    float *narrow = TT_NEW_N(L->arena, float, in * out + 1);
+    double *m = TT_NEW_N(L->arena, double, in *out + 1);
+    float *narrow = TT_NEW_N(L->arena, float, in *out + 1);
     for (int64_t o = 0; o < out; o++) {
         double center = scale * ((double)o + 0.5), total = 0;
         int64_t from = (int64_t)(center - support + 0.5), to = (int64_t)(center + support + 0.5);
@@ -60,15 +66,19 @@ static tt_status resample(tt_lower *L, bool backward) {
     int at = backward ? 3 : 2;
     hlo_ints size = lower_ints(L, 1), input = backward ? lower_ints(L, 2) : (hlo_ints){0, NULL};
     hlo_type t = piece_type(L, lower_value(L, 0));
-    TT_CHECK(t.rank == 4 && size.n == 2 && (!backward || input.n == 4), INVALID_ARGUMENT, "It is expected output_size equals to 2, but got size %d", size.n);
+    TT_CHECK(t.rank == 4 && size.n == 2 && (!backward || input.n == 4), INVALID_ARGUMENT,
+             "It is expected output_size equals to 2, but got size %d", size.n);
     TT_CHECK(tt_is_float(t.dtype), UNIMPLEMENTED, "antialiased interpolation of %s", tt_dtype_name(t.dtype));
     tt_dtype wide = lower_accumulate_dtype(t.dtype);
     hlo_ref x = hlo_convert(L->g, lower_value(L, 0), wide);
     bool align = lower_bool(L, at, false);
     for (int k = 1; k >= 0; k--) {
         int64_t in = backward ? input.v[k + 2] : t.dims[k + 2], out = size.v[k];
-        TT_CHECK(in > 0 && out > 0, INVALID_ARGUMENT, "Input and output sizes should be greater than 0, but got input (%lld) output (%lld)", (long long)in, (long long)out);
-        TT_CHECK(in * out < 1 << 24, UNIMPLEMENTED, "antialiased interpolation from %lld to %lld", (long long)in, (long long)out);
+        TT_CHECK(in > 0 && out > 0, INVALID_ARGUMENT,
+                 "Input and output sizes should be greater than 0, but got input (%lld) output (%lld)",
+                 (long long)in, (long long)out);
+        TT_CHECK(in * out < 1 << 24, UNIMPLEMENTED, "antialiased interpolation from %lld to %lld",
+                 (long long)in, (long long)out);
         double given = lower_has(L, at + 1 + k) ? lower_double(L, at + 1 + k, 0) : 0;
         if (in != out || backward || given != 0)
             x = along(L, x, k + 2, weights(L, in, out, L->row->param, align, given, backward, wide));
@@ -77,7 +87,8 @@ static tt_status resample(tt_lower *L, bool backward) {
     return TT_OK;
 }
 
-/* _upsample_{bilinear,bicubic,lanczos}2d_aa(self, output_size, align_corners, scales_h, scales_w); param: the filter */
+/* _upsample_{bilinear,bicubic,lanczos}2d_aa(self, output_size, align_corners, scales_h, scales_w); param: the
+ * filter */
 LOWER(lower_upsample_aa) {
     return resample(L, false);
 }

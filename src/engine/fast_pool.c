@@ -1,5 +1,5 @@
-/* fast_pool.c - the gradient of max pooling: every element of the gradient goes to the place its window chose.
- * Part of composite.c; knows no graph. Planes are independent, so the order of additions is fixed. */
+/* fast_pool.c - the gradient of max pooling: every element of the gradient goes to the place its window
+ * chose. Part of composite.c; knows no graph. Planes are independent, so the order of additions is fixed. */
 #include "engine/composite.h"
 #include <string.h>
 
@@ -30,8 +30,13 @@ tt_status eng_max_pool_backward(const char *attributes, const eng_tensor *in, en
     const int64_t planes = in[0].type.dims[0];
     if (hlo_type_elements(&out[0].type) == 0)
         return TT_OK;
-    pool_backward p = {planes, hlo_type_elements(&out[0].type) / planes, hlo_type_elements(&in[0].type) / planes, 0,
-                       in[0].data, in[1].data, out[0].data};
+    pool_backward p = {planes,
+                       hlo_type_elements(&out[0].type) / planes,
+                       hlo_type_elements(&in[0].type) / planes,
+                       0,
+                       in[0].data,
+                       in[1].data,
+                       out[0].data};
     p.per_task = eng_max(1, eng_min(planes, 65536 / eng_max(p.in, 1)));
     eng_parallel(eng_blocks(planes, p.per_task), pool_task, &p);
     return TT_OK;

@@ -1,5 +1,5 @@
-/* aot.c - compiling for a topology with no device present: the real TPU compiler, on any machine that has libtpu.so. Used by checks
- * and tools; nothing compiled here can run here. */
+/* aot.c - compiling for a topology with no device present: the real TPU compiler, on any machine that has
+ * libtpu.so. Used by checks and tools; nothing compiled here can run here. */
 #include "base/arena.h"
 #include "pjrt/objects.h"
 #include "pjrt/options.h"
@@ -7,12 +7,13 @@
 #include <string.h>
 #include <time.h>
 
-/* libtpu looks for its machine before main work: asks a metadata server (minutes without one), takes a lock file, warns of missing host
- * bounds. None of it matters to its compiler. The user's own settings win. */
+/* libtpu looks for its machine before main work: asks a metadata server (minutes without one), takes a lock
+ * file, warns of missing host bounds. None of it matters to its compiler. The user's own settings win. */
 static void quiet_libtpu(void) {
     static const char *const settings[][2] = {
-        {"TPU_SKIP_MDS_QUERY", "1"}, {"TPU_ACCELERATOR_TYPE", "v6e-4"}, {"TPU_WORKER_HOSTNAMES", "localhost"},
-        {"ALLOW_MULTIPLE_LIBTPU_LOAD", "1"}, {"TPU_LOG_DIR", "disabled"},
+        {"TPU_SKIP_MDS_QUERY", "1"},           {"TPU_ACCELERATOR_TYPE", "v6e-4"},
+        {"TPU_WORKER_HOSTNAMES", "localhost"}, {"ALLOW_MULTIPLE_LIBTPU_LOAD", "1"},
+        {"TPU_LOG_DIR", "disabled"},
     };
     for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++)
         setenv(settings[i][0], settings[i][1], 0);
@@ -42,7 +43,8 @@ static tt_status read_stats(const tt_plugin *p, tt_pjrt_executable *executable, 
     return TT_OK;
 }
 
-static tt_status compile(const tt_plugin *p, tt_pjrt_topology *topology, const char *program, size_t length, tt_aot_stats *out) {
+static tt_status compile(const tt_plugin *p, tt_pjrt_topology *topology, const char *program, size_t length,
+                         tt_aot_stats *out) {
     static const char format[] = "mlir";
     int device = 0;
     tt_str options;
@@ -50,7 +52,11 @@ static tt_status compile(const tt_plugin *p, tt_pjrt_topology *topology, const c
     TT_TRY(tt_options_encode(device, NULL, &options));
     TT_PJRT_ARGS(program, code);
     code.a = (tt_pjrt_program){
-        .struct_size = sizeof code, .code = (char *)(uintptr_t)program, .code_size = length, .format = format, .format_size = sizeof format - 1,
+        .struct_size = sizeof code,
+        .code = (char *)(uintptr_t)program,
+        .code_size = length,
+        .format = format,
+        .format_size = sizeof format - 1,
     };
     TT_PJRT_ARGS(compile, args);
     args.a.topology = topology;
@@ -69,7 +75,8 @@ static tt_status compile(const tt_plugin *p, tt_pjrt_topology *topology, const c
     return error;
 }
 
-tt_status tt_aot_compile(const char *plugin_path, const char *topology, const char *program, size_t length, tt_aot_stats *out) {
+tt_status tt_aot_compile(const char *plugin_path, const char *topology, const char *program, size_t length,
+                         tt_aot_stats *out) {
     *out = (tt_aot_stats){0};
     quiet_libtpu();
     const tt_plugin *p;

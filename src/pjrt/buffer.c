@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Per device; the last entry serves all devices beyond the table. What is live is the difference of two counters that only grow, so a
- * creation costs two atomic additions. */
+/* Per device; the last entry serves all devices beyond the table. What is live is the difference of two
+ * counters that only grow, so a creation costs two atomic additions. */
 enum { MAX_COUNTED = 256, MAX_RANK = 64 };
-static struct { atomic_llong allocations, total, frees, freed, peak; } counters[MAX_COUNTED];
+static struct {
+    atomic_llong allocations, total, frees, freed, peak;
+} counters[MAX_COUNTED];
 
 static int counter_of(int device) {
     return device >= 0 && device < MAX_COUNTED ? device : MAX_COUNTED - 1;
@@ -20,7 +22,8 @@ static void count_in(int device, int64_t bytes) {
     long long total = atomic_fetch_add_explicit(&counters[k].total, bytes, memory_order_relaxed) + bytes;
     long long live = total - atomic_load_explicit(&counters[k].freed, memory_order_relaxed);
     long long peak = atomic_load_explicit(&counters[k].peak, memory_order_relaxed);
-    while (live > peak && !atomic_compare_exchange_weak_explicit(&counters[k].peak, &peak, live, memory_order_relaxed, memory_order_relaxed)) {
+    while (live > peak && !atomic_compare_exchange_weak_explicit(
+                              &counters[k].peak, &peak, live, memory_order_relaxed, memory_order_relaxed)) {
     }
 }
 
@@ -37,8 +40,12 @@ void tt_buffer_stats_get(int device, tt_buffer_stats *out) {
     long long frees = atomic_load(&counters[k].frees), freed = atomic_load(&counters[k].freed);
     long long allocations = atomic_load(&counters[k].allocations), total = atomic_load(&counters[k].total);
     *out = (tt_buffer_stats){
-        .live_bytes = total - freed, .peak_bytes = atomic_load(&counters[k].peak), .live_buffers = allocations - frees,
-        .allocations = allocations, .frees = frees, .total_allocated = total,
+        .live_bytes = total - freed,
+        .peak_bytes = atomic_load(&counters[k].peak),
+        .live_buffers = allocations - frees,
+        .allocations = allocations,
+        .frees = frees,
+        .total_allocated = total,
     };
 }
 
@@ -87,20 +94,23 @@ int tt_buffer_device(const tt_buffer *b) {
     return b->device;
 }
 
-tt_status tt_buffer_from_host(tt_client *c, int device, tt_dtype dtype, int rank, const int64_t *dims, const void *host, bool keep_alive, tt_buffer **out) {
+tt_status tt_buffer_from_host(tt_client *c, int device, tt_dtype dtype, int rank, const int64_t *dims,
+                              const void *host, bool keep_alive, tt_buffer **out) {
     *out = NULL;
     TT_TRY(tt_client_check_device(c, device));
-    TT_CHECK(rank >= 0 && rank <= MAX_RANK, INVALID_ARGUMENT, "an array of rank %d cannot go to the device; at most %d", rank, MAX_RANK);
+    TT_CHECK(rank >= 0 && rank <= MAX_RANK, INVALID_ARGUMENT,
+             "an array of rank %d cannot go to the device; at most %d", rank, MAX_RANK);
     int type = tt_dtype_to_pjrt(dtype);
     TT_CHECK(type > 0, INVALID_ARGUMENT, "PJRT has no element type for %s", tt_dtype_name(dtype));
     tt_output shape = {tt_dtype_size(dtype), dtype, rank};
     for (int i = 0; i < rank; i++)
-        TT_CHECK(dims[i] >= 0 && tt_mul_i64(shape.bytes, dims[i], &shape.bytes), INVALID_ARGUMENT, "an array with dimension %lld is too large or negative",
-                 (long long)dims[i]);
+        TT_CHECK(dims[i] >= 0 && tt_mul_i64(shape.bytes, dims[i], &shape.bytes), INVALID_ARGUMENT,
+                 "an array with dimension %lld is too large or negative", (long long)dims[i]);
     static const int64_t nothing;
     TT_PJRT_ARGS(buffer_from_host, args);
     args.a.client = c->client;
-    args.a.data = host ? host : &nothing; /* an empty array may come without memory; plugins want an address */
+    args.a.data =
+        host ? host : &nothing; /* an empty array may come without memory; plugins want an address */
     args.a.type = type;
     args.a.dims = dims;
     args.a.n_dims = (size_t)rank;
@@ -136,7 +146,8 @@ tt_status tt_buffer_unsafe_pointer(tt_buffer *b, void **out) {
 }
 
 tt_status tt_buffer_to_host(tt_buffer *b, void *host, size_t bytes) {
-    TT_CHECK(bytes == (size_t)b->bytes, INVALID_ARGUMENT, "reading %zu bytes from a buffer of %lld", bytes, (long long)b->bytes);
+    TT_CHECK(bytes == (size_t)b->bytes, INVALID_ARGUMENT, "reading %zu bytes from a buffer of %lld", bytes,
+             (long long)b->bytes);
     if (b->client->host_memory) {
         void *data;
         TT_TRY(tt_buffer_wait(b));
@@ -154,7 +165,9 @@ tt_status tt_buffer_to_host(tt_buffer *b, void *host, size_t bytes) {
     TT_PJRT_ARGS(layout, layout);
     layout.a.struct_size = sizeof layout;
     layout.a.type = TT_PJRT_LAYOUT_TILED;
-    layout.a.tiled = (tt_pjrt_layout_tiled){.struct_size = sizeof layout.a.tiled, .minor_to_major = minor_to_major, .n_minor_to_major = (size_t)b->rank};
+    layout.a.tiled = (tt_pjrt_layout_tiled){.struct_size = sizeof layout.a.tiled,
+                                            .minor_to_major = minor_to_major,
+                                            .n_minor_to_major = (size_t)b->rank};
     char nothing;
     TT_PJRT_ARGS(buffer_to_host, args);
     args.a.source = b->buffer;

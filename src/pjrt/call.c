@@ -1,5 +1,5 @@
-/* call.c - the one place where plugin functions are called. Logs, injects faults, turns errors into tt_status.
- * Knows no clients or buffers. */
+/* call.c - the one place where plugin functions are called. Logs, injects faults, turns errors into
+ * tt_status. Knows no clients or buffers. */
 #include "pjrt/call.h"
 #include "base/env.h"
 #include "base/log.h"
@@ -19,7 +19,8 @@ const char *tt_pjrt_slot_name(tt_pjrt_slot slot) {
     return slot_names[slot];
 }
 
-/* Above zero while a fault is still to come; read without ordering, since one thread's call or another's may be the one. */
+/* Above zero while a fault is still to come; read without ordering, since one thread's call or another's may
+ * be the one. */
 static atomic_long fault_left;
 
 __attribute__((constructor)) static void read_fault(void) {
@@ -59,7 +60,8 @@ static tt_pjrt_error *logged_call(const tt_plugin *p, tt_pjrt_slot slot, void *a
     clock_gettime(CLOCK_MONOTONIC, &to);
     bool returns = slot != TT_PJRT_Error_Destroy && slot != TT_PJRT_Error_Message;
     int64_t ns = (to.tv_sec - from.tv_sec) * INT64_C(1000000000) + to.tv_nsec - from.tv_nsec;
-    TT_LOG(5, "pjrt call=%s us=%" PRId64 ".%03d%s", slot_names[slot], ns / 1000, (int)(ns % 1000), returns && error ? " failed" : "");
+    TT_LOG(5, "pjrt call=%s us=%" PRId64 ".%03d%s", slot_names[slot], ns / 1000, (int)(ns % 1000),
+           returns && error ? " failed" : "");
     return error;
 }
 
@@ -81,8 +83,8 @@ static tt_status take_error(const tt_plugin *p, tt_pjrt_slot slot, tt_pjrt_error
     if (inner)
         code.a.value = TT_UNKNOWN;
     int size = message.a.text ? (int)(message.a.size > 1 << 20 ? 1 << 20 : message.a.size) : 0;
-    tt_status status = tt_status_make((tt_code)(code.a.value ? code.a.value : TT_UNKNOWN), __FILE__, __LINE__, "%.*s", size,
-                                      message.a.text ? message.a.text : "");
+    tt_status status = tt_status_make((tt_code)(code.a.value ? code.a.value : TT_UNKNOWN), __FILE__, __LINE__,
+                                      "%.*s", size, message.a.text ? message.a.text : "");
     tt_pjrt_destroy(p, TT_PJRT_Error_Destroy, error);
     if (inner)
         tt_pjrt_destroy(p, TT_PJRT_Error_Destroy, inner);
@@ -92,7 +94,8 @@ static tt_status take_error(const tt_plugin *p, tt_pjrt_slot slot, tt_pjrt_error
 tt_status tt_pjrt_call(const tt_plugin *p, tt_pjrt_slot slot, void *args, size_t args_size) {
     if (!tt_pjrt_has(p->api, slot))
         TT_FAIL(UNIMPLEMENTED, "the plugin %s (PJRT 0.%d) has no %s", p->path, p->minor, slot_names[slot]);
-    if (__builtin_expect(atomic_load_explicit(&fault_left, memory_order_relaxed) > 0, 0) && fault_strikes(slot))
+    if (__builtin_expect(atomic_load_explicit(&fault_left, memory_order_relaxed) > 0, 0) &&
+        fault_strikes(slot))
         TT_FAIL(INTERNAL, "PJRT call %s failed on purpose (TORCH_TPU_FAULT)", slot_names[slot]);
     tt_pjrt_error *error = call(p, slot, args, args_size);
     return __builtin_expect(error != NULL, 0) ? take_error(p, slot, error) : TT_OK;

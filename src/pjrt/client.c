@@ -1,4 +1,5 @@
-/* client.c - a client of one plugin: its devices, its names, its memory. Programs and buffers are in executable.c and buffer.c. */
+/* client.c - a client of one plugin: its devices, its names, its memory. Programs and buffers are in
+ * executable.c and buffer.c. */
 #include "base/arena.h"
 #include "base/log.h"
 #include "pjrt/objects.h"
@@ -38,7 +39,8 @@ static tt_status read_devices(tt_client *c) {
     args.a.object = c->client;
     TT_TRY(TT_PJRT_CALL(c->plugin, Client_AddressableDevices, args));
     TT_CHECK(args.a.count > 0, FAILED_PRECONDITION, "the plugin %s offers no device", c->plugin->path);
-    TT_CHECK(args.a.count <= INT16_MAX, FAILED_PRECONDITION, "the plugin %s offers %zu devices, more than we can name", c->plugin->path, args.a.count);
+    TT_CHECK(args.a.count <= INT16_MAX, FAILED_PRECONDITION,
+             "the plugin %s offers %zu devices, more than we can name", c->plugin->path, args.a.count);
     tt_pjrt_device *const *devices = args.a.items;
     c->devices = tt_calloc(args.a.count, sizeof *c->devices);
     c->n_devices = (int)args.a.count;
@@ -50,7 +52,12 @@ static tt_status read_devices(tt_client *c) {
 static tt_status create(tt_client *c, int n_devices) {
     static const char name[] = "cpu_device_count";
     tt_pjrt_named_value count = {
-        .struct_size = sizeof count, .name = name, .name_size = sizeof name - 1, .type = TT_PJRT_VALUE_INT64, .int64 = n_devices, .value_size = 1,
+        .struct_size = sizeof count,
+        .name = name,
+        .name_size = sizeof name - 1,
+        .type = TT_PJRT_VALUE_INT64,
+        .int64 = n_devices,
+        .value_size = 1,
     };
     TT_PJRT_ARGS(client_create, args);
     if (n_devices > 0) {
@@ -89,7 +96,8 @@ tt_status tt_client_create(const char *path, int n_devices, tt_client **out) {
         tt_client_release(c);
         return error;
     }
-    c->host_memory = !strcmp(c->platform, "tt_engine") && tt_pjrt_has(plugin->api, TT_PJRT_Buffer_UnsafePointer);
+    c->host_memory =
+        !strcmp(c->platform, "tt_engine") && tt_pjrt_has(plugin->api, TT_PJRT_Buffer_UnsafePointer);
     TT_LOG(1, "pjrt platform=%s devices=%d version=%.60s", c->platform, c->n_devices, c->version);
     *out = c;
     return TT_OK;
@@ -112,7 +120,8 @@ void tt_client_release(tt_client *c) {
 }
 
 tt_status tt_client_check_device(const tt_client *c, int device) {
-    TT_CHECK(device >= 0 && device < c->n_devices, INVALID_ARGUMENT, "device index %d is out of range: there are %d devices", device, c->n_devices);
+    TT_CHECK(device >= 0 && device < c->n_devices, INVALID_ARGUMENT,
+             "device index %d is out of range: there are %d devices", device, c->n_devices);
     return TT_OK;
 }
 

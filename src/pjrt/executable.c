@@ -1,4 +1,5 @@
-/* executable.c - programs: compiled, loaded, serialised, run. A program is bytes here; what it computes is nobody's business. */
+/* executable.c - programs: compiled, loaded, serialised, run. A program is bytes here; what it computes is
+ * nobody's business. */
 #include "base/arena.h"
 #include "base/checked.h"
 #include "base/log.h"
@@ -20,11 +21,13 @@ static tt_status get_executable(const tt_plugin *p, tt_pjrt_loaded *loaded, tt_p
 
 static tt_status output_type(int pjrt_type, size_t rank, const int64_t *dims, tt_output *out) {
     tt_dtype dtype = tt_dtype_from_pjrt(pjrt_type);
-    TT_CHECK(dtype != TT_DTYPE_NONE, UNIMPLEMENTED, "a program's result has the PJRT element type %d, which we do not know", pjrt_type);
+    TT_CHECK(dtype != TT_DTYPE_NONE, UNIMPLEMENTED,
+             "a program's result has the PJRT element type %d, which we do not know", pjrt_type);
     TT_CHECK(rank <= INT16_MAX, INVALID_ARGUMENT, "a program's result has rank %zu", rank);
     int64_t bytes = tt_dtype_size(dtype);
     for (size_t i = 0; i < rank; i++)
-        TT_CHECK(dims[i] >= 0 && tt_mul_i64(bytes, dims[i], &bytes), INVALID_ARGUMENT, "a program's result has too many elements");
+        TT_CHECK(dims[i] >= 0 && tt_mul_i64(bytes, dims[i], &bytes), INVALID_ARGUMENT,
+                 "a program's result has too many elements");
     *out = (tt_output){bytes, dtype, (int)rank};
     return TT_OK;
 }
@@ -40,8 +43,9 @@ static tt_status read_outputs(tt_executable *e, tt_pjrt_executable *executable) 
     TT_PJRT_ARGS(output_dimensions, dims);
     dims.a.executable = executable;
     TT_TRY(TT_PJRT_CALL(p, Executable_OutputDimensions, dims));
-    TT_CHECK(types.a.count == count.a.value && dims.a.count == count.a.value, INTERNAL, "the plugin says %zu outputs, but %zu types and %zu shapes", count.a.value,
-             types.a.count, dims.a.count);
+    TT_CHECK(types.a.count == count.a.value && dims.a.count == count.a.value, INTERNAL,
+             "the plugin says %zu outputs, but %zu types and %zu shapes", count.a.value, types.a.count,
+             dims.a.count);
     e->outputs = tt_calloc(count.a.value ? count.a.value : 1, sizeof *e->outputs);
     e->n_outputs = (int)count.a.value;
     const int *kinds = types.a.items;
@@ -76,7 +80,8 @@ static tt_status wrap(tt_client *c, int device, tt_pjrt_loaded *loaded, bool may
     return TT_OK;
 }
 
-tt_status tt_client_compile(tt_client *c, int device, const char *program, size_t length, const char *options, tt_executable **out) {
+tt_status tt_client_compile(tt_client *c, int device, const char *program, size_t length, const char *options,
+                            tt_executable **out) {
     static const char format[] = "mlir";
     *out = NULL;
     TT_TRY(tt_client_check_device(c, device));
@@ -84,7 +89,11 @@ tt_status tt_client_compile(tt_client *c, int device, const char *program, size_
     TT_TRY(tt_options_encode(c->devices[device].id, options, &encoded));
     TT_PJRT_ARGS(program, code);
     code.a = (tt_pjrt_program){
-        .struct_size = sizeof code, .code = (char *)(uintptr_t)program, .code_size = length, .format = format, .format_size = sizeof format - 1,
+        .struct_size = sizeof code,
+        .code = (char *)(uintptr_t)program,
+        .code_size = length,
+        .format = format,
+        .format_size = sizeof format - 1,
     };
     TT_PJRT_ARGS(client_compile, args);
     args.a.client = c->client;
@@ -94,11 +103,13 @@ tt_status tt_client_compile(tt_client *c, int device, const char *program, size_
     tt_status error = TT_PJRT_CALL(c->plugin, Client_Compile, args);
     tt_str_deinit(&encoded);
     TT_TRY(error);
-    bool may_alias = memmem(program, length, "tf.aliasing_output", 18) || memmem(program, length, "jax.buffer_donor", 16);
+    bool may_alias =
+        memmem(program, length, "tf.aliasing_output", 18) || memmem(program, length, "jax.buffer_donor", 16);
     return wrap(c, device, args.a.executable, may_alias, out);
 }
 
-tt_status tt_client_load(tt_client *c, int device, const void *serialized, size_t length, tt_executable **out) {
+tt_status tt_client_load(tt_client *c, int device, const void *serialized, size_t length,
+                         tt_executable **out) {
     *out = NULL;
     TT_TRY(tt_client_check_device(c, device));
     tt_str encoded;
@@ -152,7 +163,8 @@ int tt_executable_output_count(const tt_executable *e) {
     return e->n_outputs;
 }
 
-static tt_status execute(tt_executable *e, int n_args, tt_pjrt_buffer **args, int n_keep, const int64_t *keep, tt_pjrt_buffer **outputs) {
+static tt_status execute(tt_executable *e, int n_args, tt_pjrt_buffer **args, int n_keep, const int64_t *keep,
+                         tt_pjrt_buffer **outputs) {
     TT_PJRT_ARGS(execute_options, options);
     options.a.struct_size = sizeof options;
     options.a.non_donatable = keep;
@@ -169,10 +181,14 @@ static tt_status execute(tt_executable *e, int n_args, tt_pjrt_buffer **args, in
     return TT_PJRT_CALL(e->client->plugin, LoadedExecutable_Execute, call);
 }
 
-tt_status tt_executable_run(tt_executable *e, int n_args, tt_buffer *const *args, const bool *donate, tt_buffer **out_outputs) {
+tt_status tt_executable_run(tt_executable *e, int n_args, tt_buffer *const *args, const bool *donate,
+                            tt_buffer **out_outputs) {
     int n_keep = 0, n_out = e->n_outputs;
     /* One block on the stack for the common case: arguments, outputs, indices of arguments that stay. */
-    union { tt_pjrt_buffer *buffer; int64_t index; } stack[3 * STACK_ARGS], *block = stack;
+    union {
+        tt_pjrt_buffer *buffer;
+        int64_t index;
+    } stack[3 * STACK_ARGS], *block = stack;
     size_t slots = (size_t)n_args * 2 + (size_t)n_out;
     if (slots > sizeof stack / sizeof stack[0])
         block = tt_malloc(slots * sizeof *block);
@@ -181,7 +197,8 @@ tt_status tt_executable_run(tt_executable *e, int n_args, tt_buffer *const *args
     tt_status error = TT_OK;
     for (int i = 0; i < n_args; i++) {
         if (__builtin_expect(args[i]->device != e->device || args[i]->client != e->client, 0)) {
-            error = TT_ERROR(INVALID_ARGUMENT, "argument %d of a program for device %d lies on device %d", i, e->device, args[i]->device);
+            error = TT_ERROR(INVALID_ARGUMENT, "argument %d of a program for device %d lies on device %d", i,
+                             e->device, args[i]->device);
             goto done;
         }
         inputs[i] = args[i]->buffer;

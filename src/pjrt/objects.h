@@ -1,5 +1,5 @@
-/* objects.h - inside pjrt/: what client, executable and buffer know of each other. Everything is set at creation and read-only
- * after, but the reference counts. */
+/* objects.h - inside pjrt/: what client, executable and buffer know of each other. Everything is set at
+ * creation and read-only after, but the reference counts. */
 #ifndef TT_OBJECTS_H
 #define TT_OBJECTS_H
 #include "pjrt/call.h"
@@ -8,7 +8,7 @@
 
 typedef struct tt_device {
     tt_pjrt_device *device;
-    int id;          /* global id: what a device assignment names */
+    int id; /* global id: what a device assignment names */
     char *kind;
 } tt_device;
 
@@ -17,26 +17,32 @@ struct tt_client {
     const tt_plugin *plugin;
     tt_pjrt_client *client;
     char *platform, *version;
-    bool host_memory; /* device memory is this process's, row-major: it may be read through Buffer_UnsafePointer */
+    bool host_memory; /* device memory is this process's, row-major: it may be read through
+                         Buffer_UnsafePointer */
     int n_devices;
     tt_device *devices;
 };
 void tt_client_retain(tt_client *);
 TT_MUST_CHECK tt_status tt_client_check_device(const tt_client *, int device);
 
-typedef struct tt_output { int64_t bytes; tt_dtype dtype; int rank; } tt_output;
+typedef struct tt_output {
+    int64_t bytes;
+    tt_dtype dtype;
+    int rank;
+} tt_output;
 
 struct tt_executable {
     atomic_int refs;
     tt_client *client;
     tt_pjrt_loaded *loaded;
     int device;
-    bool may_alias;   /* the program may say that an argument is donated */
+    bool may_alias; /* the program may say that an argument is donated */
     int n_outputs;
     tt_output *outputs;
 };
 
-/* One cache line. Allocated with malloc: its per-thread cache is as fast as a free list of our own and needs no lock. */
+/* One cache line. Allocated with malloc: its per-thread cache is as fast as a free list of our own and needs
+ * no lock. */
 struct tt_buffer {
     atomic_int refs;
     int16_t device, rank;

@@ -1,5 +1,6 @@
 /* options.c - CompileOptionsProto, encoded by hand: replica and partition counts, the device assignment and
- * env_option_overrides. Part of pjrt/compile; knows no plugin. Field numbers are those of xla/pjrt/proto/compile_options.proto. */
+ * env_option_overrides. Part of pjrt/compile; knows no plugin. Field numbers are those of
+ * xla/pjrt/proto/compile_options.proto. */
 #include "pjrt/options.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -69,7 +70,8 @@ static tt_status put_overrides(tt_str *s, const char *lines) {
         size_t length = strcspn(lines, "\n");
         const char *equals = memchr(lines, '=', length);
         if (length && (!equals || equals == lines)) {
-            error = TT_ERROR(INVALID_ARGUMENT, "compile option '%.*s' is not key=value", (int)(length > 200 ? 200 : length), lines);
+            error = TT_ERROR(INVALID_ARGUMENT, "compile option '%.*s' is not key=value",
+                             (int)(length > 200 ? 200 : length), lines);
             break;
         }
         if (length) {
@@ -94,7 +96,8 @@ tt_status tt_options_encode(int64_t device_id, const char *overrides, tt_str *ou
     put_int(&build, 4, 1);
     put_int(&build, 5, 1);
     if (device_id >= 0) {
-        /* DeviceAssignmentProto: replica_count 1, computation_count 2, computation_devices 3 {packed replica_device_ids 1} */
+        /* DeviceAssignmentProto: replica_count 1, computation_count 2, computation_devices 3 {packed
+         * replica_device_ids 1} */
         put_varint(&ids, (uint64_t)device_id);
         put_bytes(&computation, 1, ids.data, ids.length);
         put_int(&assignment, 1, 1);

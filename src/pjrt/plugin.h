@@ -1,4 +1,5 @@
-/* plugin.h - inside pjrt/: a loaded PJRT plugin. Plugins are loaded once per path and never unloaded: their threads outlive clients. */
+/* plugin.h - inside pjrt/: a loaded PJRT plugin. Plugins are loaded once per path and never unloaded: their
+ * threads outlive clients. */
 #ifndef TT_PLUGIN_H
 #define TT_PLUGIN_H
 #include "base/status.h"

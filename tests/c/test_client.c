@@ -1,5 +1,6 @@
-/* test_client.c - the PJRT client against a real plugin: values, donation, serialising, errors, and a fault at every call.
- * The plugin: $TORCH_TPU_TEST_PLUGIN, else the engine where it was built; without one the tests that need it are skipped. */
+/* test_client.c - the PJRT client against a real plugin: values, donation, serialising, errors, and a fault
+ * at every call. The plugin: $TORCH_TPU_TEST_PLUGIN, else the engine where it was built; without one the
+ * tests that need it are skipped. */
 #include "base/env.h"
 #include "pjrt/call.h"
 #include "pjrt/client.h"
@@ -12,19 +13,20 @@
 
 static const char add_program[] =
     "module @add {\n"
-    "  func.func public @main(%arg0: tensor<2x3xf32>, %arg1: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<3x2xf32>) {\n"
+    "  func.func public @main(%arg0: tensor<2x3xf32>, %arg1: tensor<2x3xf32>) -> (tensor<2x3xf32>, "
+    "tensor<3x2xf32>) {\n"
     "    %0 = stablehlo.add %arg0, %arg1 : tensor<2x3xf32>\n"
     "    %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>\n"
     "    return %0, %1 : tensor<2x3xf32>, tensor<3x2xf32>\n"
     "  }\n"
     "}\n";
-static const char donate_program[] =
-    "module @donate {\n"
-    "  func.func public @main(%arg0: tensor<4xf32> {tf.aliasing_output = 0 : i32}, %arg1: tensor<4xf32>) -> tensor<4xf32> {\n"
-    "    %0 = stablehlo.add %arg0, %arg1 : tensor<4xf32>\n"
-    "    return %0 : tensor<4xf32>\n"
-    "  }\n"
-    "}\n";
+static const char donate_program[] = "module @donate {\n"
+                                     "  func.func public @main(%arg0: tensor<4xf32> {tf.aliasing_output = 0 "
+                                     ": i32}, %arg1: tensor<4xf32>) -> tensor<4xf32> {\n"
+                                     "    %0 = stablehlo.add %arg0, %arg1 : tensor<4xf32>\n"
+                                     "    return %0 : tensor<4xf32>\n"
+                                     "  }\n"
+                                     "}\n";
 static const int64_t dims23[2] = {2, 3}, dims4[1] = {4};
 
 static const char *plugin_path(void) {
@@ -59,12 +61,14 @@ TEST(options_bytes) {
     tt_str s;
     CHECK(good(tt_options_encode(-1, NULL, &s)));
     /* executable_build_options { device_ordinal: -1 num_replicas: 1 num_partitions: 1 } */
-    static const unsigned char bare[] = {0x1a, 15, 0x08, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0x20, 1, 0x28, 1};
+    static const unsigned char bare[] = {0x1a, 15,   0x08, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+                                         0xff, 0xff, 0xff, 0x01, 0x20, 1,    0x28, 1};
     CHECK(s.length == sizeof bare && !memcmp(s.data, bare, sizeof bare));
     tt_str_deinit(&s);
     CHECK(good(tt_options_encode(2, "a=true\nbc=7\n", &s)));
-    static const unsigned char tail[] = {0x4a, 9, 0x08, 1, 0x10, 1, 0x1a, 3, 0x0a, 1, 2, 0x3a, 7, 0x0a, 1, 'a', 0x12, 2, 0x10, 1,
-                                         0x3a, 8, 0x0a, 2, 'b', 'c', 0x12, 2, 0x18, 7};
+    static const unsigned char tail[] = {0x4a, 9,    0x08, 1,    0x10, 1,   0x1a, 3, 0x0a, 1,
+                                         2,    0x3a, 7,    0x0a, 1,    'a', 0x12, 2, 0x10, 1,
+                                         0x3a, 8,    0x0a, 2,    'b',  'c', 0x12, 2, 0x18, 7};
     CHECK(s.length == sizeof bare + sizeof tail && !memcmp(s.data + sizeof bare, tail, sizeof tail));
     tt_str_deinit(&s);
     CHECK(fails_with(tt_options_encode(0, "novalue", &s), TT_INVALID_ARGUMENT, "novalue"));
@@ -72,7 +76,9 @@ TEST(options_bytes) {
 
 TEST(not_a_plugin) {
     tt_client *c;
-    CHECK(fails_with(tt_client_create("/nonexistent/plugin.so", 1, &c), TT_NOT_FOUND, "/nonexistent/plugin.so") && !c);
+    CHECK(fails_with(tt_client_create("/nonexistent/plugin.so", 1, &c), TT_NOT_FOUND,
+                     "/nonexistent/plugin.so") &&
+          !c);
     CHECK(fails_with(tt_client_create("/etc/passwd", 1, &c), TT_FAILED_PRECONDITION, "/etc/passwd") && !c);
     CHECK(fails_with(tt_client_create("libm.so.6", 1, &c), TT_FAILED_PRECONDITION, "GetPjrtApi") && !c);
     CHECK(fails_with(tt_client_create("", 1, &c), TT_INVALID_ARGUMENT, "TORCH_TPU_PLUGIN") && !c);
@@ -89,21 +95,36 @@ static tt_status life(const char *path, bool *out_right) {
     float a[6] = {0, 1, 2, 3, 4, 5}, b[6] = {10, 10, 10, 10, 10, 10}, r[6] = {0}, t[6] = {0}, z[6] = {0};
     tt_device_memory memory;
     tt_status s = tt_client_create(path, 2, &c);
-    if (!s) s = tt_client_compile(c, 0, add_program, sizeof add_program - 1, NULL, &add);
-    if (!s) s = tt_buffer_from_host(c, 0, TT_F32, 2, dims23, a, false, &x);
-    if (!s) s = tt_buffer_from_host(c, 0, TT_F32, 2, dims23, b, true, &y);
-    if (!s) s = tt_executable_run(add, 2, (tt_buffer *[]){x, y}, NULL, out);
-    if (!s) s = tt_buffer_ready_event(out[0], &event);
-    if (!s) s = tt_event_wait(event);
-    if (!s) s = tt_buffer_to_host(out[0], r, sizeof r);
-    if (!s) s = tt_buffer_to_host(out[1], t, sizeof t);
-    if (!s) *out_right = *out_right && r[5] == 15 && t[0] == 10 && t[1] == 13 && t[2] == 11;
-    if (!s) s = tt_buffer_copy_to_device(out[0], 1, &copy);
-    if (!s) s = tt_buffer_to_host(copy, z, sizeof z);
-    if (!s) *out_right = *out_right && !memcmp(z, r, sizeof r) && tt_buffer_device(copy) == 1;
-    if (!s) s = tt_executable_serialize(add, &bytes, &length);
-    if (!s) s = tt_client_load(c, 0, bytes, length, &again);
-    if (!s) s = tt_client_memory(c, 0, &memory);
+    if (!s)
+        s = tt_client_compile(c, 0, add_program, sizeof add_program - 1, NULL, &add);
+    if (!s)
+        s = tt_buffer_from_host(c, 0, TT_F32, 2, dims23, a, false, &x);
+    if (!s)
+        s = tt_buffer_from_host(c, 0, TT_F32, 2, dims23, b, true, &y);
+    if (!s)
+        s = tt_executable_run(add, 2, (tt_buffer *[]){x, y}, NULL, out);
+    if (!s)
+        s = tt_buffer_ready_event(out[0], &event);
+    if (!s)
+        s = tt_event_wait(event);
+    if (!s)
+        s = tt_buffer_to_host(out[0], r, sizeof r);
+    if (!s)
+        s = tt_buffer_to_host(out[1], t, sizeof t);
+    if (!s)
+        *out_right = *out_right && r[5] == 15 && t[0] == 10 && t[1] == 13 && t[2] == 11;
+    if (!s)
+        s = tt_buffer_copy_to_device(out[0], 1, &copy);
+    if (!s)
+        s = tt_buffer_to_host(copy, z, sizeof z);
+    if (!s)
+        *out_right = *out_right && !memcmp(z, r, sizeof r) && tt_buffer_device(copy) == 1;
+    if (!s)
+        s = tt_executable_serialize(add, &bytes, &length);
+    if (!s)
+        s = tt_client_load(c, 0, bytes, length, &again);
+    if (!s)
+        s = tt_client_memory(c, 0, &memory);
     tt_event_destroy(event);
     for (int i = 0; i < 2; i++)
         tt_buffer_release(out[i]);
@@ -178,16 +199,21 @@ TEST(donation_and_errors) {
     CHECK(fails_with(tt_buffer_to_host(out[0], r, 3), TT_INVALID_ARGUMENT, "3 bytes"));
     CHECK(good(tt_buffer_from_host(c, 1, TT_F32, 1, dims4, a, false, &far)));
     tt_buffer *none[1] = {NULL};
-    CHECK(fails_with(tt_executable_run(e, 2, (tt_buffer *[]){far, y}, NULL, none), TT_INVALID_ARGUMENT, "device 1") && !none[0]);
+    CHECK(fails_with(tt_executable_run(e, 2, (tt_buffer *[]){far, y}, NULL, none), TT_INVALID_ARGUMENT,
+                     "device 1") &&
+          !none[0]);
     tt_executable *bad;
     tt_status s = tt_client_compile(c, 0, "not a program", 13, NULL, &bad);
     CHECK(s && !bad);
     tt_status_free(s);
-    CHECK(fails_with(tt_client_compile(c, 9, add_program, sizeof add_program - 1, NULL, &bad), TT_INVALID_ARGUMENT, "device index 9"));
+    CHECK(fails_with(tt_client_compile(c, 9, add_program, sizeof add_program - 1, NULL, &bad),
+                     TT_INVALID_ARGUMENT, "device index 9"));
     tt_buffer *empty;
-    CHECK(fails_with(tt_buffer_from_host(c, 0, TT_F32, 1, (int64_t[]){INT64_MAX}, a, false, &empty), TT_INVALID_ARGUMENT, "too large"));
+    CHECK(fails_with(tt_buffer_from_host(c, 0, TT_F32, 1, (int64_t[]){INT64_MAX}, a, false, &empty),
+                     TT_INVALID_ARGUMENT, "too large"));
     int64_t zero[1] = {0};
-    CHECK(good(tt_buffer_from_host(c, 0, TT_F32, 1, zero, NULL, false, &empty)) && tt_buffer_bytes(empty) == 0);
+    CHECK(good(tt_buffer_from_host(c, 0, TT_F32, 1, zero, NULL, false, &empty)) &&
+          tt_buffer_bytes(empty) == 0);
     CHECK(good(tt_buffer_to_host(empty, NULL, 0)));
     tt_buffer_release(empty);
     tt_buffer_release(far);

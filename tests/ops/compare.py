@@ -23,13 +23,17 @@ def assert_same(have, want, what):
         assert have == want, what
         return
     have = have.detach().cpu()
-    assert have.dtype == want.dtype and have.shape == want.shape, f"{what}: {have.dtype} {have.shape}, want {want.dtype} {want.shape}"
+    assert have.dtype == want.dtype and have.shape == want.shape, (
+        f"{what}: {have.dtype} {have.shape}, want {want.dtype} {want.shape}"
+    )
     rtol, atol = TOLERANCE.get(want.dtype, (0, 0))
     if want.numel() and (want.is_floating_point() or want.is_complex()):
         size = want.detach().abs().double()
         size = size[torch.isfinite(size)]
         atol *= max(1.0, float(size.max()) if size.numel() else 1.0)
-    torch.testing.assert_close(have, want.detach(), rtol=rtol, atol=atol, equal_nan=True, msg=lambda m: f"{what}: {m}")
+    torch.testing.assert_close(
+        have, want.detach(), rtol=rtol, atol=atol, equal_nan=True, msg=lambda m: f"{what}: {m}"
+    )
 
 
 def run(fn, args, kwargs, grad):
@@ -39,9 +43,19 @@ def run(fn, args, kwargs, grad):
     grads = []
     if grad:
         wanted = [x for x in flat if x.requires_grad]
-        inputs = [x for x in tree_flatten((args, kwargs))[0] if isinstance(x, torch.Tensor) and x.requires_grad and x.is_leaf]
+        inputs = [
+            x
+            for x in tree_flatten((args, kwargs))[0]
+            if isinstance(x, torch.Tensor) and x.requires_grad and x.is_leaf
+        ]
         if wanted and inputs:
-            weights = [torch.linspace(0.5, 1.5, x.numel(), dtype=torch.float64).reshape(x.shape).to(x.dtype).to(x.device) for x in wanted]
+            weights = [
+                torch.linspace(0.5, 1.5, x.numel(), dtype=torch.float64)
+                .reshape(x.shape)
+                .to(x.dtype)
+                .to(x.device)
+                for x in wanted
+            ]
             total = sum((x * w).sum() for x, w in zip(wanted, weights, strict=True))
             if total.is_complex():
                 total = total.abs()
@@ -86,4 +100,10 @@ def check_op(name, dtype, limit=6, skip=None):
             for i, sample in enumerate(samples):
                 if skip and skip(sample):
                     continue
-                check(op.op, (sample.input, *sample.args), sample.kwargs, f"{name} {op.variant_test_name} {dtype} sample {i}", grad)
+                check(
+                    op.op,
+                    (sample.input, *sample.args),
+                    sample.kwargs,
+                    f"{name} {op.variant_test_name} {dtype} sample {i}",
+                    grad,
+                )

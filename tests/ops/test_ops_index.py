@@ -51,7 +51,9 @@ def test_index_put(index, accumulate):
     index = tuple(slice(None) if isinstance(i, slice) else i for i in index)
     tensors = [None if isinstance(i, slice) else i for i in index]
     x = torch.arange(60.0).reshape(3, 4, 5)
-    value = torch.arange(float(x[index].numel())).reshape(x[index].shape) if not accumulate else torch.tensor(2.5)
+    value = (
+        torch.arange(float(x[index].numel())).reshape(x[index].shape) if not accumulate else torch.tensor(2.5)
+    )
 
     def put(x, value, *tensors):
         return torch.ops.aten.index_put(x, list(tensors), value, accumulate)
@@ -78,14 +80,26 @@ def test_embedding_gradient():
     w = torch.randn(7, 4, requires_grad=True)
     i = torch.tensor([[1, 2, 2], [6, 0, 1]])
     for kwargs in ({}, {"padding_idx": 2}, {"scale_grad_by_freq": True}):
-        check(lambda w, i, kw=kwargs: torch.nn.functional.embedding(i, w, **kw), (w, i), {}, f"embedding {kwargs}")
+        check(
+            lambda w, i, kw=kwargs: torch.nn.functional.embedding(i, w, **kw),
+            (w, i),
+            {},
+            f"embedding {kwargs}",
+        )
 
 
-@pytest.mark.parametrize("kwargs", [{}, {"mode": "sum"}, {"mode": "sum", "padding_idx": 2}, {"padding_idx": 2}], ids=str)
+@pytest.mark.parametrize(
+    "kwargs", [{}, {"mode": "sum"}, {"mode": "sum", "padding_idx": 2}, {"padding_idx": 2}], ids=str
+)
 def test_embedding_bag(kwargs):
     w = torch.randn(7, 4, requires_grad=True)
     i, offsets = torch.tensor([1, 2, 2, 6, 0, 2]), torch.tensor([0, 3, 3, 5])
-    check(lambda w, i, o: torch.nn.functional.embedding_bag(i, w, o, **kwargs), (w, i, offsets), {}, f"embedding_bag {kwargs}")
+    check(
+        lambda w, i, o: torch.nn.functional.embedding_bag(i, w, o, **kwargs),
+        (w, i, offsets),
+        {},
+        f"embedding_bag {kwargs}",
+    )
 
 
 def test_index_out_of_bounds():
@@ -95,7 +109,12 @@ def test_index_out_of_bounds():
     x = torch.arange(12.0, device="tpu").reshape(3, 4)
     far = torch.tensor([3], device="tpu")
     with torch.tpu.set_eager_mode(torch.tpu.EagerMode.DEFER_NEVER_AND_LAUNCH_BLOCKING):
-        for use in (lambda: x[far], lambda: x.index_select(0, far), lambda: x.index_put((far,), x[0, 0]), lambda: x.index_add(0, far, x[:1])):
+        for use in (
+            lambda: x[far],
+            lambda: x.index_select(0, far),
+            lambda: x.index_put((far,), x[0, 0]),
+            lambda: x.index_add(0, far, x[:1]),
+        ):
             with pytest.raises(IndexError, match="index 3 is out of bounds for dimension 0 with size 3"):
                 use().cpu()
     torch.testing.assert_close(x[far - 4].cpu(), torch.tensor([[8.0, 9, 10, 11]]))
@@ -108,7 +127,13 @@ def test_search(right):
     check(torch.searchsorted, (edges, values), {"right": right}, "searchsorted", grad=False)
     check(torch.bucketize, (values, edges), {"right": right, "out_int32": True}, "bucketize", grad=False)
     big = torch.arange(5000.0)
-    check(torch.searchsorted, (big, torch.rand(2000) * 5100 - 50), {"right": right}, "searchsorted by halves", grad=False)
+    check(
+        torch.searchsorted,
+        (big, torch.rand(2000) * 5100 - 50),
+        {"right": right},
+        "searchsorted by halves",
+        grad=False,
+    )
 
 
 def test_sort_puts_nan_last():

@@ -26,7 +26,10 @@ def test_float32(name):
     check_op(name, torch.float32, skip=dropout)
 
 
-@pytest.mark.parametrize("name", "mm addmm baddbmm softmax log_softmax nn.functional.layer_norm nn.functional.conv2d nn.functional.max_pool2d".split())
+@pytest.mark.parametrize(
+    "name",
+    "mm addmm baddbmm softmax log_softmax nn.functional.layer_norm nn.functional.conv2d nn.functional.max_pool2d".split(),
+)
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
 def test_other_floats(name, dtype):
     check_op(name, dtype, limit=3)
@@ -61,10 +64,17 @@ def test_attention(heads, kind):
 
 def test_attention_mask_gradient():
     q, k, v, mask = randn(2, 2, 3, 4), randn(2, 2, 5, 4), randn(2, 2, 5, 4), randn(2, 1, 3, 5)
-    check(lambda *a: F.scaled_dot_product_attention(*a[:3], attn_mask=a[3]), (q, k, v, mask), {}, "attention mask gradient")
+    check(
+        lambda *a: F.scaled_dot_product_attention(*a[:3], attn_mask=a[3]),
+        (q, k, v, mask),
+        {},
+        "attention mask gradient",
+    )
 
 
-@pytest.mark.parametrize("groups, stride, padding, dilation", [(1, 1, 0, 1), (2, 2, 1, 1), (4, 1, 2, 2), (2, 3, 2, 1)])
+@pytest.mark.parametrize(
+    "groups, stride, padding, dilation", [(1, 1, 0, 1), (2, 2, 1, 1), (4, 1, 2, 2), (2, 3, 2, 1)]
+)
 def test_convolution(groups, stride, padding, dilation):
     x, w, b = randn(2, 4, 11, 9), randn(8, 4 // groups, 3, 3), randn(8)
     kwargs = {"groups": groups, "stride": stride, "padding": padding, "dilation": dilation}
@@ -79,18 +89,37 @@ def test_interpolate(mode, size):
     kwargs = {"size": size, "mode": mode}
     check(F.interpolate, (randn(2, 3, 5, 6),), kwargs, f"interpolate {kwargs}")
     if mode[0] == "b":
-        check(F.interpolate, (randn(2, 3, 5, 6),), {**kwargs, "align_corners": True}, f"interpolate {kwargs} aligned")
-    check(F.interpolate, (randn(2, 3, 5, 6),), {"scale_factor": 1.7, "mode": mode}, f"interpolate {mode} by scale")
+        check(
+            F.interpolate,
+            (randn(2, 3, 5, 6),),
+            {**kwargs, "align_corners": True},
+            f"interpolate {kwargs} aligned",
+        )
+    check(
+        F.interpolate,
+        (randn(2, 3, 5, 6),),
+        {"scale_factor": 1.7, "mode": mode},
+        f"interpolate {mode} by scale",
+    )
 
 
 def test_max_pool_ties_and_nan():
     """The first maximum of a window is taken, NaN wins, padding never does."""
-    x = torch.tensor([[1.0, 1, 0, 2], [1, 0, float("nan"), 2], [-5, -5, -5, -5], [-5, -5, -5, -float("inf")]])[None, None]
-    for kwargs in ({"kernel_size": 2}, {"kernel_size": 3, "stride": 1, "padding": 1}, {"kernel_size": 2, "dilation": 2}, {"kernel_size": 3, "stride": 2, "ceil_mode": True}):
+    x = torch.tensor(
+        [[1.0, 1, 0, 2], [1, 0, float("nan"), 2], [-5, -5, -5, -5], [-5, -5, -5, -float("inf")]]
+    )[None, None]
+    for kwargs in (
+        {"kernel_size": 2},
+        {"kernel_size": 3, "stride": 1, "padding": 1},
+        {"kernel_size": 2, "dilation": 2},
+        {"kernel_size": 3, "stride": 2, "ceil_mode": True},
+    ):
         check(F.max_pool2d, (x,), {**kwargs, "return_indices": True}, f"max_pool2d {kwargs}", grad=False)
 
 
-@pytest.mark.parametrize("make", [lambda: torch.nn.BatchNorm1d(3), lambda: torch.nn.BatchNorm2d(3, momentum=0.3)])
+@pytest.mark.parametrize(
+    "make", [lambda: torch.nn.BatchNorm1d(3), lambda: torch.nn.BatchNorm2d(3, momentum=0.3)]
+)
 def test_batch_norm_updates_running_statistics(make):
     torch.manual_seed(2)
     here, there = make(), make().to("tpu")
@@ -116,7 +145,15 @@ def test_weight_norm():
         torch.testing.assert_close(a.grad.cpu(), b.grad, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("make", [lambda: torch.nn.LSTM(6, 5, 2, bidirectional=True), lambda: torch.nn.GRU(6, 5), lambda: torch.nn.LSTMCell(6, 5, bias=False), lambda: torch.nn.GRUCell(6, 5)])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: torch.nn.LSTM(6, 5, 2, bidirectional=True),
+        lambda: torch.nn.GRU(6, 5),
+        lambda: torch.nn.LSTMCell(6, 5, bias=False),
+        lambda: torch.nn.GRUCell(6, 5),
+    ],
+)
 def test_recurrent(make):
     torch.manual_seed(4)
     here = make()
@@ -142,26 +179,46 @@ def test_recurrent(make):
 def test_grid_sample(mode, padding, align):
     torch.manual_seed(5)
     grid = (torch.randn(2, 4, 3, 2) * 1.2).requires_grad_()
-    check(F.grid_sample, (randn(2, 3, 5, 6), grid), {"mode": mode, "padding_mode": padding, "align_corners": align}, "grid_sample")
+    check(
+        F.grid_sample,
+        (randn(2, 3, 5, 6), grid),
+        {"mode": mode, "padding_mode": padding, "align_corners": align},
+        "grid_sample",
+    )
 
 
 @pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
 @pytest.mark.parametrize("size", [(10, 12), (3, 4), (5, 6)])
 def test_antialiased_interpolation(mode, size):
     check(F.interpolate, (randn(2, 3, 5, 6),), {"size": size, "mode": mode, "antialias": True}, "antialias")
-    check(F.interpolate, (randn(2, 3, 15, 16),), {"size": size, "mode": mode, "antialias": True, "align_corners": True}, "antialias")
+    check(
+        F.interpolate,
+        (randn(2, 3, 15, 16),),
+        {"size": size, "mode": mode, "antialias": True, "align_corners": True},
+        "antialias",
+    )
 
 
 @pytest.mark.parametrize("p", [0.0, 1.0, 1.5, 2.0, 3.0, float("inf")])
 def test_cdist(p):
-    check(torch.cdist, (randn(2, 4, 3), randn(2, 5, 3)), {"p": p, "compute_mode": "donot_use_mm_for_euclid_dist"}, f"cdist {p}")
+    check(
+        torch.cdist,
+        (randn(2, 4, 3), randn(2, 5, 3)),
+        {"p": p, "compute_mode": "donot_use_mm_for_euclid_dist"},
+        f"cdist {p}",
+    )
 
 
-@pytest.mark.parametrize("left, upper, unit", [(True, True, False), (False, True, True), (True, False, True), (False, False, False)])
+@pytest.mark.parametrize(
+    "left, upper, unit",
+    [(True, True, False), (False, True, True), (True, False, True), (False, False, False)],
+)
 def test_solve_triangular(left, upper, unit):
     a = torch.randn(2, 4, 4) + 3 * torch.eye(4)
     kwargs = {"left": left, "upper": upper, "unitriangular": unit}
-    check(torch.linalg.solve_triangular, (a.requires_grad_(), randn(4, 4)), kwargs, f"solve_triangular {kwargs}")
+    check(
+        torch.linalg.solve_triangular, (a.requires_grad_(), randn(4, 4)), kwargs, f"solve_triangular {kwargs}"
+    )
 
 
 def test_shapes_that_do_not_fit():

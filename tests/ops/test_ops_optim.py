@@ -14,11 +14,24 @@ def lists(n, seed, dtype=torch.float32):
 CASES = [
     (name, args)
     for name in ("add", "sub", "mul", "div", "maximum", "minimum", "clamp_min", "clamp_max", "pow")
-    for args in (lambda: (lists(3, 1), 2.5), lambda: (lists(3, 1), lists(3, 2)), lambda: (lists(3, 1), [1.5, 2.0, -0.5]))
+    for args in (
+        lambda: (lists(3, 1), 2.5),
+        lambda: (lists(3, 1), lists(3, 2)),
+        lambda: (lists(3, 1), [1.5, 2.0, -0.5]),
+    )
 ]
-CASES += [(name, lambda: (lists(3, 1),)) for name in "abs neg sqrt exp reciprocal sign sigmoid norm max log round".split()]
-CASES += [("addcmul", lambda: (lists(3, 1), lists(3, 2), lists(3, 3), 0.5)), ("addcdiv", lambda: (lists(3, 1), lists(3, 2), lists(3, 3), [0.5, 2.0, 3.0]))]
-CASES += [("lerp", lambda: (lists(3, 1), lists(3, 2), 0.3)), ("add", lambda: (lists(3, 1), torch.tensor(2.0)))]
+CASES += [
+    (name, lambda: (lists(3, 1),))
+    for name in "abs neg sqrt exp reciprocal sign sigmoid norm max log round".split()
+]
+CASES += [
+    ("addcmul", lambda: (lists(3, 1), lists(3, 2), lists(3, 3), 0.5)),
+    ("addcdiv", lambda: (lists(3, 1), lists(3, 2), lists(3, 3), [0.5, 2.0, 3.0])),
+]
+CASES += [
+    ("lerp", lambda: (lists(3, 1), lists(3, 2), 0.3)),
+    ("add", lambda: (lists(3, 1), torch.tensor(2.0))),
+]
 
 
 @pytest.mark.parametrize("name, args", CASES)
