@@ -243,7 +243,9 @@ struct Boxed final : c10::OperatorKernel {
     const char *name;
     int n_args, n_core;               // n_core: without the out= arguments
     int n_returns;
-    int index_list = -1, self = 0;    // a Tensor?[] argument
+    int index_list = -1;              // a Tensor?[] argument
+    int n_lowered;                    // arguments of the functional form, which the lowering reads
+    int dtype_argument = -1;          // out= form of a factory: where the functional form has its dtype
     std::vector<int> written;         // arguments that the op writes, in schema order
     std::vector<int> returned;        // per return: the argument it is, or -1
     bool list_returned = false;       // functional form returning Tensor[]
@@ -267,6 +269,9 @@ struct Boxed final : c10::OperatorKernel {
             for (const int stat : {3, 4})
                 if (std::find(written.begin(), written.end(), stat) == written.end())
                     written.insert(written.begin() + (stat - 3), stat);
+        n_lowered = n_core;
+        if (form == OUT && row->flags & TT_ROW_CREATES)
+            find_dtype_argument();
         for (const auto &result : schema.returns()) {
             int same = -1;
             if (result.alias_info() && result.alias_info()->isWrite())
@@ -281,11 +286,30 @@ struct Boxed final : c10::OperatorKernel {
     void operator()(const c10::OperatorHandle &, DispatchKeySet, Stack *);
 
 private:
+    void find_dtype_argument();
     int make_targets(const IValue *args, const tt_arg *flat, Frame &, tt_tensor **&out) const;
     void push_results(Stack *, const tt_result *, int n) const;
     void assign_outs(const IValue *args, const tt_result *, int n) const;
     void fail(const c10::OperatorHandle &, Stack *, tt_status) const;
 };
+
+static std::optional<c10::OperatorHandle> find_op(const char *name) {
+    const char *dot = strchr(name, '.');
+    return c10::Dispatcher::singleton().findSchema(
+        {"aten::" + (dot ? std::string(name, dot) : std::string(name)), dot ? dot + 1 : ""});
+}
+
+void Boxed::find_dtype_argument() {
+    const auto op = find_op(row->name);
+    if (!op)
+        return;
+    const auto &arguments = op->schema().arguments();
+    for (size_t i = static_cast<size_t>(n_core); i < arguments.size(); i++)
+        if (arguments[i].name() == "dtype") {
+            dtype_argument = static_cast<int>(i);
+            n_lowered = static_cast<int>(arguments.size());
+        }
+}
 
 // Writing through a tensor whose elements share memory, or that partly overlaps an input, has no defined result.
 static void check_target(const IValue &written, const IValue *args, int n) {
@@ -407,7 +431,7 @@ void Boxed::fail(const c10::OperatorHandle &op, Stack *stack, tt_status status) 
     case TT_UNIMPLEMENTED: {
         const std::string detail = tt_status_message(status);
         tt_status_free(status);
-        run_on_cpu(op, stack, Reason::NoLowering, detail.c_str());
+        run_on_cpu(op, stack, is_host_op(name) ? Reason::HostOp : Reason::NoLowering, detail.c_str());
         return;
     }
     case TT_INVALID_ARGUMENT:
@@ -450,14 +474,19 @@ void Boxed::operator()(const c10::OperatorHandle &op, DispatchKeySet, Stack *sta
     Frame frame;
     constexpr int kArgs = 32;
     tt_arg few[kArgs];
-    tt_arg *flat = n_core <= kArgs ? few : static_cast<tt_arg *>(frame.raw(sizeof(tt_arg) * static_cast<size_t>(n_core)));
+    tt_arg *flat = n_lowered <= kArgs ? few : static_cast<tt_arg *>(frame.raw(sizeof(tt_arg) * static_cast<size_t>(n_lowered)));
     for (int i = 0; i < n_core; i++)
         flatten(args[i], flat[i], frame);
+    for (int i = n_core; i < n_lowered; i++) {
+        flat[i].tag = i == dtype_argument ? TT_ARG_INT : TT_ARG_NONE;
+        flat[i].n = 0;
+        flat[i].u.i = static_cast<int64_t>(args[n_core].toTensor().scalar_type());
+    }
 
     tt_call call;
     call.row = row;
     call.args = flat;
-    call.n_args = n_core;
+    call.n_args = n_lowered;
     call.op_name = name;
     call.device = frame.device;
     tt_tensor **targets = nullptr;
@@ -532,9 +561,7 @@ static bool composite_allowed(const char *name) {
 static void register_row(torch::Library &library, const tt_row *row, Form form, const char *name) {
     if (!*name)
         return;
-    const char *dot = strchr(name, '.');
-    const std::string base = "aten::" + (dot ? std::string(name, dot) : std::string(name));
-    const auto op = c10::Dispatcher::singleton().findSchema({base, dot ? dot + 1 : ""});
+    const auto op = find_op(name);
     if (!op) { // another PyTorch version, or a typing error: tests look at the list
         g_unknown.emplace_back(name);
         return;

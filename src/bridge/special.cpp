@@ -271,6 +271,29 @@ static Tensor masked_select(const Tensor &self, const Tensor &mask) {
     return at::index_select(self.expand(shape).reshape({-1}), 0, where);
 }
 
+static const char *const kHostOps[] = {
+    // The shape of the result depends on values.
+    "nonzero", "nonzero.out", "_unique2", "_unique", "unique_dim", "unique_consecutive", "unique_dim_consecutive",
+    "repeat_interleave.Tensor", "bincount", "nonzero_static", "masked_select.out", "_assert_async", "_assert_async.msg",
+    "_functional_assert_async.msg", "histogram.bins_tensor", "histogram.bin_ct",
+    // Dense decompositions: StableHLO has none of them, so all plugins share one path through LAPACK on the host, counted apart
+    // from the fallback. The functional and in-place forms of structured ops arrive here as their out= form.
+    "_cholesky_solve_helper", "_histogramdd_bin_edges", "_histogramdd_from_bin_cts", "_histogramdd_from_bin_tensors",
+    "_linalg_det.result", "_linalg_eigh.eigenvalues", "_linalg_eigvals", "_linalg_slogdet.sign", "_linalg_solve_ex.result",
+    "_linalg_svd.U", "cholesky", "cholesky.out", "cholesky_inverse", "cholesky_inverse.out", "geqrf", "geqrf.a",
+    "linalg_cholesky_ex.L", "linalg_eig", "linalg_eig.out", "linalg_eigvals.out", "linalg_householder_product",
+    "linalg_householder_product.out", "linalg_inv_ex.inverse", "linalg_ldl_factor_ex.out", "linalg_ldl_solve.out",
+    "linalg_lstsq.out", "linalg_lu.out", "linalg_lu_factor_ex.out", "linalg_lu_solve.out", "linalg_matrix_exp",
+    "linalg_qr.out", "lu_unpack.out", "ormqr", "ormqr.out",
+};
+
+bool is_host_op(const char *name) {
+    for (const char *host : kHostOps)
+        if (!strcmp(host, name))
+            return true;
+    return false;
+}
+
 static void host_op(const c10::OperatorHandle &op, Stack *stack) {
     ensure_started();
     run_on_cpu(op, stack, Reason::HostOp, "");
@@ -299,22 +322,7 @@ void register_special(torch::Library &library) {
     library.impl("_has_compatible_shallow_copy_type", TORCH_FN(same_shallow_type));
     library.impl("equal", TORCH_FN(equal));
     library.impl("masked_select", TORCH_FN(masked_select));
-    // Dense decompositions: StableHLO has none of them, so all plugins share one path through LAPACK on the host, counted apart
-    // from the fallback. The functional and in-place forms of structured ops arrive here as their out= form.
-    for (const char *name : {"_cholesky_solve_helper", "_histogramdd_bin_edges", "_histogramdd_from_bin_cts", "_histogramdd_from_bin_tensors",
-                             "_linalg_det.result", "_linalg_eigh.eigenvalues", "_linalg_eigvals", "_linalg_slogdet.sign", "_linalg_solve_ex.result",
-                             "_linalg_svd.U", "cholesky", "cholesky.out", "cholesky_inverse", "cholesky_inverse.out", "geqrf", "geqrf.a",
-                             "linalg_cholesky_ex.L", "linalg_eig", "linalg_eig.out", "linalg_eigvals.out", "linalg_householder_product",
-                             "linalg_householder_product.out", "linalg_inv_ex.inverse", "linalg_ldl_factor_ex.out", "linalg_ldl_solve.out",
-                             "linalg_lstsq.out", "linalg_lu.out", "linalg_lu_factor_ex.out", "linalg_lu_solve.out", "linalg_matrix_exp",
-                             "linalg_qr.out", "lu_unpack.out", "ormqr", "ormqr.out"}) {
-        int kind;
-        if (!tt_row_find(name, &kind))
-            library.impl(name, torch::CppFunction::makeFromBoxedFunction<&host_op>());
-    }
-    for (const char *name : {"nonzero", "_unique2", "_unique", "unique_dim", "unique_consecutive", "unique_dim_consecutive",
-                             "repeat_interleave.Tensor", "bincount", "nonzero_static", "_assert_async", "_assert_async.msg",
-                             "_functional_assert_async.msg", "histogram.bins_tensor", "histogram.bin_ct"}) {
+    for (const char *name : kHostOps) {
         int kind;
         if (!tt_row_find(name, &kind))
             library.impl(name, torch::CppFunction::makeFromBoxedFunction<&host_op>());

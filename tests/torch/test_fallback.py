@@ -11,35 +11,41 @@ pytestmark = pytest.mark.one_mode
 
 
 def python(code, **environment):
-    done = subprocess.run([sys.executable, "-c", "import torch\n" + code], capture_output=True, text=True, timeout=300, env={**os.environ, **environment})
+    done = subprocess.run([sys.executable, "-c", "import torch\n" + DEFINE + code], capture_output=True, text=True, timeout=300, env={**os.environ, **environment})
     assert done.returncode == 0, done.stderr
     return done.stdout.strip(), done.stderr
 
 
-# No row is likely to take this one soon.
-OP = "torch.segment_reduce(torch.ones(3, device='tpu'), 'sum', lengths=torch.tensor([1, 2], device='tpu'))"
+# An op of our own with a CPU kernel only: no lowering will ever take it.
+DEFINE = """
+library = torch.library.Library("tt_test", "FRAGMENT")
+library.define("plus(Tensor x) -> Tensor")
+library.impl("plus", lambda x: x + 1, "CPU")
+"""
+OP = "torch.ops.tt_test.plus(torch.zeros(3, device='tpu'))"
+exec(DEFINE)
 
 
 def test_warns_once_and_counts():
     out, err = python(f"[{OP} for _ in range(3)]; print(torch.tpu.cpu_fallback_counts())")
-    assert out == "{'aten::segment_reduce': 3}", out
+    assert out == "{'tt_test::plus': 3}", out
     assert err.count("is not implemented for tpu and runs on the CPU") == 1 and "float" in err.lower()
 
 
 def test_error_names_op_dtypes_and_switch():
     out, _ = python(f"try: {OP}\nexcept NotImplementedError as e: print(e)", TORCH_TPU_CPU_FALLBACK="error")
-    assert "segment_reduce" in out and "Float" in out and "TORCH_TPU_CPU_FALLBACK" in out
+    assert "tt_test::plus" in out and "Float" in out and "TORCH_TPU_CPU_FALLBACK" in out
 
 
 def test_silent():
-    out, err = python(f"print({OP}.tolist() == [1, 2], sum(torch.tpu.cpu_fallback_counts().values()))", TORCH_TPU_CPU_FALLBACK="silent")
+    out, err = python(f"print({OP}.tolist() == [1, 1, 1], sum(torch.tpu.cpu_fallback_counts().values()))", TORCH_TPU_CPU_FALLBACK="silent")
     assert out == "True 1" and "CPU" not in err
 
 
 def test_policy_at_run_time():
     torch.tpu.set_cpu_fallback("error")
     with pytest.raises(NotImplementedError):
-        torch.segment_reduce(torch.ones(3, device="tpu"), "sum", lengths=torch.tensor([1, 2], device="tpu"))
+        torch.ops.tt_test.plus(torch.zeros(3, device="tpu"))
     torch.tpu.set_cpu_fallback("warn")
     with pytest.raises(ValueError, match="'error', 'warn', 'silent'"):
         torch.tpu.set_cpu_fallback("maybe")

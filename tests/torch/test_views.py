@@ -157,3 +157,21 @@ def test_fake_tensors_predict_the_strides(x):
         fake = mode.from_tensor(x)
         predicted = (fake.t() + fake.t()).stride()
     assert (x.t() + x.t()).stride() == predicted == (1, 4)
+
+
+def test_factories_take_the_dtype_of_out(same):
+    def f(t):
+        outs = []
+        for dtype in (torch.int64, torch.float64, torch.bool):
+            out = torch.empty(3, 3, dtype=dtype, device=t.device)
+            torch.eye(3, out=out)
+            outs.append(out)
+        for dtype in (torch.int32, torch.float64):
+            out = torch.empty(5, dtype=dtype, device=t.device)
+            torch.linspace(0, 9, 5, out=out)
+            outs.append(out.clone())
+            torch.arange(1, 6, out=out)
+            outs.append(out)
+        return outs
+
+    same(f, torch.zeros(1))
