@@ -51,6 +51,11 @@ static inline hlo_ref elem_compare(const elem *e, const char *direction, hlo_ref
 static inline hlo_ref elem_nan(const elem *e, hlo_ref x) { return hlo_compare(e->g, "NE", x, x); }
 /* exp(x) > 1 at small x and such are never needed: 1 / (1 + exp(-x)). */
 static inline hlo_ref elem_logistic(const elem *e, hlo_ref x) { return hlo_unary(e->g, HLO_LOGISTIC, x); }
+/* a / b, or its remainder: of integers by zero it fails as PyTorch does, where the plugin can tell. */
+static inline hlo_ref elem_divide(const elem *e, hlo_op op, hlo_ref a, hlo_ref b) {
+    bool checked = e->L->check_bounds && tt_is_int(e->type.dtype);
+    return checked ? hlo_binary_checked(e->g, op, a, b, "ZeroDivisionError") : hlo_binary(e->g, op, a, b);
+}
 hlo_ref elem_trunc(const elem *e, hlo_ref x);         /* floats; integers as they are */
 hlo_ref elem_negative(const elem *e, hlo_ref x);      /* the sign bit, as bool; -0 and -NaN count */
 

@@ -91,7 +91,7 @@ static bool is_unsigned(tt_dtype d) { return tt_dtype_class(d) == TT_CLASS_UINT 
 /* c10::div_floor_floating, c10::div_floor_integer */
 static hlo_ref floor_divide(const elem *e, hlo_ref a, hlo_ref b) {
     hlo_graph *g = e->g;
-    hlo_ref q = hlo_div(g, a, b);
+    hlo_ref q = elem_divide(e, HLO_DIVIDE, a, b);
     if (is_unsigned(e->type.dtype))
         return q;
     hlo_ref one = elem_number(e, 1), zero = elem_number(e, 0);
@@ -124,7 +124,7 @@ LOWER_FN(lower_pw_div) {
     TT_CHECK(trunc || !strcmp(mode, "floor"), INVALID_ARGUMENT,
              "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '%s'", mode);
     TT_TRY(elem_begin2(L, &e, ELEM_UPCAST | ELEM_REAL | ELEM_NO_PRED));
-    return elem_end(&e, trunc ? elem_trunc(&e, hlo_div(e.g, e.v[0], e.v[1])) : floor_divide(&e, e.v[0], e.v[1]));
+    return elem_end(&e, trunc ? elem_trunc(&e, elem_divide(&e, HLO_DIVIDE, e.v[0], e.v[1])) : floor_divide(&e, e.v[0], e.v[1]));
 }
 
 LOWER_FN(lower_pw_floor_divide) {
@@ -137,7 +137,7 @@ LOWER_FN(lower_pw_floor_divide) {
 LOWER_FN(lower_pw_remainder) {
     elem e;
     TT_TRY(elem_begin2(L, &e, ELEM_UPCAST | ELEM_REAL | ELEM_NO_PRED));
-    hlo_ref mod = hlo_binary(e.g, HLO_REMAINDER, e.v[0], e.v[1]);
+    hlo_ref mod = elem_divide(&e, HLO_REMAINDER, e.v[0], e.v[1]);
     if (is_unsigned(e.common))
         return elem_end(&e, mod);
     hlo_ref off = hlo_binary(e.g, HLO_AND, elem_compare(&e, "NE", mod, 0), differ_in_sign(&e, e.v[1], mod));
@@ -147,7 +147,7 @@ LOWER_FN(lower_pw_remainder) {
 LOWER_FN(lower_pw_fmod) {
     elem e;
     TT_TRY(elem_begin2(L, &e, ELEM_REAL | ELEM_NO_PRED));
-    return elem_end(&e, hlo_binary(e.g, HLO_REMAINDER, e.v[0], e.v[1]));
+    return elem_end(&e, elem_divide(&e, HLO_REMAINDER, e.v[0], e.v[1]));
 }
 
 /* Two operands, result float (integers become float), one StableHLO op: atan2. */

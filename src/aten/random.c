@@ -83,6 +83,26 @@ static tt_status out_self(tt_lower *L, hlo_ref v, const tt_tensor *self) {
     return hlo_graph_take_error(L->g);
 }
 
+/* x, which fails with `message` unless `holds` is true everywhere, on an engine that can tell. The check is a division of one by
+ * the smallest truth value; its result, one, goes into x so that it is not dropped. */
+static hlo_ref checked(tt_lower *L, hlo_ref x, hlo_ref holds, const char *message) {
+    hlo_graph *g = L->g;
+    if (!L->check_bounds || x == HLO_NONE || holds == HLO_NONE)
+        return x;
+    hlo_type t = piece_type(L, holds), to = piece_type(L, x);
+    int64_t all[HLO_MAX_RANK];
+    for (int i = 0; i < t.rank; i++)
+        all[i] = i;
+    hlo_ref every = t.rank ? hlo_reduce(g, HLO_AND, holds, HLO_NONE, t.rank, all) : holds;
+    hlo_ref one = hlo_binary_checked(g, HLO_DIVIDE, hlo_scalar_int(g, TT_I32, 1), hlo_convert(g, every, TT_I32), message);
+    return hlo_binary(g, to.dtype == TT_PRED ? HLO_AND : HLO_MULTIPLY, x, hlo_broadcast_to(g, hlo_convert(g, one, to.dtype), to.rank, to.dims));
+}
+
+static hlo_ref between(tt_lower *L, hlo_ref x, double low, double high) {
+    hlo_graph *g = L->g;
+    return hlo_binary(g, HLO_AND, hlo_compare(g, "GE", x, hlo_splat_like(g, x, low)), hlo_compare(g, "LE", x, hlo_splat_like(g, x, high)));
+}
+
 /* uniform(self, from, to, generator): from + u (to - from), never `to` itself */
 LOWER_FN(lower_random_uniform) {
     const tt_tensor *self;
@@ -124,6 +144,8 @@ LOWER_FN(lower_random_normal_tensors) {
     TT_TRY(elem_begin2(L, &e, ELEM_UPCAST | ELEM_REAL | ELEM_FLOATING));
     e.out = e.in[0] ? e.in[0]->dtype : e.in[1]->dtype;
     hlo_ref z = standard_normal(L, e.type.dtype, e.type.rank, e.type.dims);
+    if (e.in[1])
+        z = checked(L, z, elem_compare(&e, "GE", e.v[1], 0), "normal expects all elements of std >= 0.0");
     return elem_end(&e, hlo_add(e.g, hlo_mul(e.g, z, e.v[1]), e.v[0]));
 }
 
@@ -200,7 +222,11 @@ LOWER_FN(lower_random_bernoulli_tensor) {
     TT_TRY(lower_broadcast_shape(2, both, &joint));
     TT_CHECK(hlo_dims_equal(&joint, &t), INVALID_ARGUMENT, "bernoulli: p does not broadcast to self");
     hlo_ref u = uniform01(L, in, in == TT_F64 ? 53 : 24, self->rank, self->dims);
-    return out_self(L, hlo_compare(L->g, "LT", u, lower_cast_broadcast(L, p->value, in, &t)), self);
+    hlo_ref chance = lower_cast_broadcast(L, p->value, in, &t);
+    if (chance == HLO_NONE)
+        return hlo_graph_take_error(L->g);
+    hlo_ref happens = checked(L, hlo_compare(L->g, "LT", u, chance), between(L, chance, 0, 1), "Expected p_in >= 0 && p_in <= 1 to be true, but got false.");
+    return out_self(L, happens, self);
 }
 
 static hlo_ref scaled_mask(tt_lower *L, hlo_ref x, hlo_ref mask, double scale, tt_dtype out) {
@@ -233,9 +259,10 @@ LOWER_FN(lower_random_dropout) {
 /* native_dropout_backward(grad, mask, scale), _masked_scale(self, mask, scale) */
 LOWER_FN(lower_random_dropout_backward) {
     const tt_tensor *grad = lower_tensor(L, 0);
-    if (!tt_is_float(grad->dtype))
-        LOWER_UNSUPPORTED(L, "for floating point only");
-    lower_out_like(L, scaled_mask(L, grad->value, lower_value(L, 1), lower_double(L, 2, 1), grad->dtype), grad);
+    tt_dtype out = tt_is_float(grad->dtype) ? grad->dtype : lower_default_float();
+    if (tt_is_complex(grad->dtype))
+        LOWER_UNSUPPORTED(L, "for complex numbers");
+    lower_out_like(L, scaled_mask(L, grad->value, lower_value(L, 1), lower_double(L, 2, 1), out), grad);
     return hlo_graph_take_error(L->g);
 }
 
@@ -361,7 +388,11 @@ LOWER_FN(lower_random_multinomial) {
         else
             hlo_top_k(g, race, samples, &best, &at);
     }
-    const int64_t out[2] = {rows, samples};
+    const int64_t out[2] = {rows, samples}, last = 1;
+    at = checked(L, at, between(L, p, 0, FLT_MAX), "probability tensor contains either `inf`, `nan` or element < 0");
+    hlo_ref sums = hlo_reduce(g, HLO_ADD, p, HLO_NONE, 1, &last);
+    if (sums != HLO_NONE)
+        at = checked(L, at, hlo_compare(g, "GT", sums, hlo_splat_like(g, sums, 0)), "invalid multinomial distribution (sum of probabilities <= 0)");
     lower_out(L, hlo_convert(g, hlo_reshape(g, at, self->rank, self->rank == 2 ? out : out + 1), TT_I64));
     return hlo_graph_take_error(g);
 }

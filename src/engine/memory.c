@@ -194,7 +194,7 @@ static const char *size_text(int64_t bytes, char buffer[32]) {
 
 static tt_status over_limit(eng_memory *m, int64_t bytes) {
     char a[32], b[32], c[32];
-    TT_FAIL(RESOURCE_EXHAUSTED, "out of memory on device %d: %s requested (%lld bytes), %s in use of %s",
+    TT_FAIL(RESOURCE_EXHAUSTED, "tpu out of memory. tpu:%d cannot hold %s more (%lld bytes): %s in use of %s",
             m->device, size_text(bytes, a), (long long)bytes, size_text(m->stats.in_use, b),
             size_text(m->stats.limit, c));
 }
@@ -215,7 +215,7 @@ static tt_status check_fault(void) {
         atomic_store(&at, n);
     }
     if (n && atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed) + 1 == n)
-        TT_FAIL(RESOURCE_EXHAUSTED, "out of memory: allocation %lld failed on purpose (TORCH_TPU_FAULT)",
+        TT_FAIL(RESOURCE_EXHAUSTED, "tpu out of memory. Allocation %lld failed on purpose (TORCH_TPU_FAULT)",
                 (long long)n);
     return TT_OK;
 }
@@ -231,7 +231,7 @@ static tt_status alloc_new(eng_memory *m, int64_t bytes, int64_t size, void **ou
         if (size > available) {
             char a[32], b[32];
             TT_FAIL(RESOURCE_EXHAUSTED,
-                    "out of memory on device %d: %s requested (%lld bytes), the host has %s left", m->device,
+                    "tpu out of memory. tpu:%d cannot hold %s more (%lld bytes): the host has %s left", m->device,
                     size_text(bytes, a), (long long)bytes, size_text(available, b));
         }
     }
@@ -241,7 +241,7 @@ static tt_status alloc_new(eng_memory *m, int64_t bytes, int64_t size, void **ou
         *out = system_alloc(size);
     }
     if (!*out)
-        TT_FAIL(RESOURCE_EXHAUSTED, "out of memory on device %d: the host refused %lld bytes", m->device,
+        TT_FAIL(RESOURCE_EXHAUSTED, "tpu out of memory. tpu:%d cannot hold %lld bytes more: the host refused them", m->device,
                 (long long)bytes);
     return TT_OK;
 }

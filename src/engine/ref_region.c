@@ -52,6 +52,16 @@ tt_status ref_elementwise(const hlo_graph *g, const hlo_node *node, int64_t n, c
     return TT_OK;
 }
 
+/* A division marked with tt.bounds fails where the divisor is zero; the mark is the message. */
+static tt_status check_divisor(const hlo_node *node, tt_dtype t, const void *divisor, int64_t n) {
+    if (!node->n_attrs || (node->op != HLO_DIVIDE && node->op != HLO_REMAINDER) || !hlo_attr_find(node, HLO_A_TT_BOUNDS))
+        return TT_OK;
+    int size = tt_dtype_size(t);
+    for (int64_t i = 0; i < n; i++)
+        TT_CHECK(tt_element_get_int(t, (const char *)divisor + i * size), INVALID_ARGUMENT, "%s", hlo_attr_text(node, HLO_A_TT_BOUNDS, ""));
+    return TT_OK;
+}
+
 REF_KERNEL(elementwise) {
     (void)run;
     const void *arrays[MAX_OPERANDS];
@@ -70,6 +80,7 @@ REF_KERNEL(elementwise) {
         ref_fill(ref_size(in + i), *copy, in[i].data, n);
         arrays[i] = *copy;
     }
+    TT_TRY(check_divisor(node, out->type.dtype, arrays[node->n_operands == 2], n));
     return ref_elementwise(g, node, n, arrays, out->data);
 }
 

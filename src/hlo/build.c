@@ -283,6 +283,17 @@ hlo_ref hlo_binary(hlo_graph *g, hlo_op op, hlo_ref a, hlo_ref b) {
     return hlo_make(g, op, 2, operands, 0, NULL, 0, NULL, 1, NULL);
 }
 
+hlo_ref hlo_binary_checked(hlo_graph *g, hlo_op op, hlo_ref a, hlo_ref b, const char *message) {
+    double divisor;
+    if (!hlo_need(g, hlo_op_text(op), a) || !hlo_need(g, hlo_op_text(op), b))
+        return HLO_NONE;
+    if (hlo_constant_splat(g, b, &divisor) && divisor != 0)
+        return hlo_binary(g, op, a, b);
+    hlo_attr mark = hlo_attr_make_text(g, HLO_A_TT_BOUNDS, message);
+    hlo_ref operands[2] = {a, b};
+    return hlo_make(g, op, 2, operands, 1, &mark, 0, NULL, 1, NULL);
+}
+
 hlo_ref hlo_compare(hlo_graph *g, const char *direction, hlo_ref a, hlo_ref b) {
     const hlo_type *t = hlo_need(g, "compare", a);
     if (!t)

@@ -54,6 +54,8 @@ bool hlo_constant_splat(const hlo_graph *g, hlo_ref r, double *out_value);      
 /* ---- elementwise ---- */
 hlo_ref hlo_unary(hlo_graph *g, hlo_op op, hlo_ref x);
 hlo_ref hlo_binary(hlo_graph *g, hlo_op op, hlo_ref a, hlo_ref b);
+/* Integer division or remainder that fails with `message` where b is zero, on an engine that knows tt.bounds. */
+hlo_ref hlo_binary_checked(hlo_graph *g, hlo_op op, hlo_ref a, hlo_ref b, const char *message);
 hlo_ref hlo_compare(hlo_graph *g, const char *direction /* EQ NE LT LE GT GE */, hlo_ref a, hlo_ref b);
 hlo_ref hlo_select(hlo_graph *g, hlo_ref pred, hlo_ref on_true, hlo_ref on_false);
 hlo_ref hlo_clamp(hlo_graph *g, hlo_ref low, hlo_ref x, hlo_ref high);
