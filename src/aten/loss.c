@@ -179,6 +179,14 @@ static tt_status read_nll(tt_lower *L, int x_arg, nll *s, hlo_ref *out_target) {
     TT_CHECK(hlo_type_elements(&s->target) == s->n * s->m, INVALID_ARGUMENT,
              "size mismatch (got input: %lld x %lld x %lld, target: %lld elements)", (long long)s->n,
              (long long)s->c, (long long)s->m, (long long)hlo_type_elements(&s->target));
+    if (lower_has(L, x_arg + 2)) {
+        const tt_tensor *weight = lower_tensor(L, x_arg + 2);
+        int64_t n = weight->rank ? weight->dims[0] : 1;
+        TT_CHECK(weight->rank == 1 && n == s->c, INVALID_ARGUMENT,
+                 "weight tensor should be defined either for all %lld classes or no classes but got weight "
+                 "tensor of shape: [%lld]",
+                 (long long)s->c, (long long)n);
+    }
     s->wide = lower_accumulate_dtype(s->x.dtype);
     int64_t flat[2] = {s->n, s->m}, full[3] = {s->n, s->c, s->m};
     s->flat = hlo_type_make(s->wide, s->m == 1 ? 1 : 2, flat);
