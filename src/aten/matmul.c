@@ -1,7 +1,7 @@
 /* matmul.c - products: mm, bmm, mv, dot and their add* forms, as dot_general.
  *
- * bf16 and f16 accumulate in f32 and round once, after alpha, beta and the added matrix, as PyTorch's CPU GEMM does.
- * matmul, linear and einsum are composite in PyTorch and arrive here as these. */
+ * bf16 and f16 accumulate in f32 and round once, after alpha, beta and the added matrix, as PyTorch's CPU
+ * GEMM does. matmul, linear and einsum are composite in PyTorch and arrive here as these. */
 #include "aten/pieces.h"
 
 static bool is_half(tt_dtype d) {
@@ -13,7 +13,8 @@ static hlo_ref product(tt_lower *L, hlo_ref a, hlo_ref b, int n_batch, bool wide
     hlo_type t = piece_type(L, a);
     if (t.dtype == TT_PRED)
         a = hlo_convert(L->g, a, TT_I32), b = hlo_convert(L->g, b, TT_I32);
-    hlo_ref r = hlo_matmul(L->g, a, b, n_batch, wide && is_half(t.dtype) ? TT_F32 : TT_DTYPE_NONE, piece_precision(L, t.dtype));
+    hlo_ref r = hlo_matmul(L->g, a, b, n_batch, wide && is_half(t.dtype) ? TT_F32 : TT_DTYPE_NONE,
+                           piece_precision(L, t.dtype));
     return t.dtype == TT_PRED ? hlo_convert(L->g, r, TT_PRED) : r;
 }
 
@@ -21,15 +22,19 @@ static tt_status check_same(tt_lower *L, int a, int b) {
     const tt_tensor *x = lower_tensor(L, a), *y = lower_tensor(L, b);
     if (!x || !y)
         return TT_OK;
-    TT_CHECK(x->dtype == y->dtype, INVALID_ARGUMENT, "expected m1 and m2 to have the same dtype, but got: %s != %s",
-             tt_dtype_name(x->dtype), tt_dtype_name(y->dtype));
+    TT_CHECK(x->dtype == y->dtype, INVALID_ARGUMENT,
+             "expected m1 and m2 to have the same dtype, but got: %s != %s", tt_dtype_name(x->dtype),
+             tt_dtype_name(y->dtype));
     return TT_OK;
 }
 
 static tt_status check_rank(tt_lower *L, int arg, int rank, const char *what) {
     const tt_tensor *x = lower_tensor(L, arg);
     if (x)
-        TT_CHECK(x->rank == rank, INVALID_ARGUMENT, "%s must be %s", what, rank == 1 ? "a vector" : rank == 2 ? "a matrix" : "a 3D tensor");
+        TT_CHECK(x->rank == rank, INVALID_ARGUMENT, "%s must be %s", what,
+                 rank == 1   ? "a vector"
+                 : rank == 2 ? "a matrix"
+                             : "a 3D tensor");
     return TT_OK;
 }
 
@@ -38,8 +43,9 @@ static tt_status check_mm(tt_lower *L, int a, int b) {
     TT_TRY(check_rank(L, b, 2, "mat2"));
     const tt_tensor *x = lower_tensor(L, a), *y = lower_tensor(L, b);
     if (x && y)
-        TT_CHECK(x->dims[1] == y->dims[0], INVALID_ARGUMENT, "mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)",
-                 (long long)x->dims[0], (long long)x->dims[1], (long long)y->dims[0], (long long)y->dims[1]);
+        TT_CHECK(x->dims[1] == y->dims[0], INVALID_ARGUMENT,
+                 "mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)", (long long)x->dims[0],
+                 (long long)x->dims[1], (long long)y->dims[0], (long long)y->dims[1]);
     return check_same(L, a, b);
 }
 
@@ -49,7 +55,8 @@ static tt_status check_bmm(tt_lower *L, int a, int b) {
     const tt_tensor *x = lower_tensor(L, a), *y = lower_tensor(L, b);
     if (x && y)
         TT_CHECK(x->dims[0] == y->dims[0] && x->dims[2] == y->dims[1], INVALID_ARGUMENT,
-                 "Expected size for first two dimensions of batch2 tensor to be: [%lld, %lld] but got: [%lld, %lld].",
+                 "Expected size for first two dimensions of batch2 tensor to be: [%lld, %lld] but got: "
+                 "[%lld, %lld].",
                  (long long)x->dims[0], (long long)x->dims[2], (long long)y->dims[0], (long long)y->dims[1]);
     return check_same(L, a, b);
 }
@@ -91,28 +98,38 @@ static hlo_ref scale(tt_lower *L, hlo_ref x, int arg, double value) {
     if (value == 1 && lower_scalar_class(L, arg) != TT_CLASS_COMPLEX)
         return x;
     hlo_ref s = tt_is_int(t.dtype) ? hlo_splat_int(L->g, &t, lower_int(L, arg, 1))
-                : lower_scalar_class(L, arg) == TT_CLASS_COMPLEX ? piece_fill(L, lower_scalar(L, arg, t.dtype), &t) : hlo_splat(L->g, &t, value);
+                : lower_scalar_class(L, arg) == TT_CLASS_COMPLEX
+                    ? piece_fill(L, lower_scalar(L, arg, t.dtype), &t)
+                    : hlo_splat(L->g, &t, value);
     return hlo_mul(L->g, x, s);
 }
 
-/* out = beta * self + alpha * product, product in the accumulate type, self broadcast; beta 0 ignores self's NaNs. */
+/* out = beta * self + alpha * product, product in the accumulate type, self broadcast; beta 0 ignores self's
+ * NaNs. */
 static tt_status add_product(tt_lower *L, hlo_ref r, int beta_arg, tt_dtype out_dtype) {
     const tt_tensor *self = lower_tensor(L, 0);
     if (!self || r == HLO_NONE)
         return TT_OK;
     hlo_type t = piece_type(L, r);
     /* Of the family only addr refuses; the others truncate 0.5 to 0 for integers. */
-    bool whole = lower_scalar_class(L, beta_arg) == TT_CLASS_SINT && lower_scalar_class(L, beta_arg + 1) == TT_CLASS_SINT;
-    TT_CHECK(!tt_is_int(t.dtype) || whole || strcmp(L->row->name, "addr"), INVALID_ARGUMENT, "For integral input tensors, argument beta must not be a floating point number.");
-    bool complex_beta = lower_scalar_class(L, beta_arg) == TT_CLASS_COMPLEX, complex_alpha = lower_scalar_class(L, beta_arg + 1) == TT_CLASS_COMPLEX;
-    double beta = complex_beta ? 2 : lower_double(L, beta_arg, 1), alpha = complex_alpha ? 2 : lower_double(L, beta_arg + 1, 1);
+    bool whole = lower_scalar_class(L, beta_arg) == TT_CLASS_SINT &&
+                 lower_scalar_class(L, beta_arg + 1) == TT_CLASS_SINT;
+    TT_CHECK(!tt_is_int(t.dtype) || whole || strcmp(L->row->name, "addr"), INVALID_ARGUMENT,
+             "For integral input tensors, argument beta must not be a floating point number.");
+    bool complex_beta = lower_scalar_class(L, beta_arg) == TT_CLASS_COMPLEX,
+         complex_alpha = lower_scalar_class(L, beta_arg + 1) == TT_CLASS_COMPLEX;
+    double beta = complex_beta ? 2 : lower_double(L, beta_arg, 1),
+           alpha = complex_alpha ? 2 : lower_double(L, beta_arg + 1, 1);
     hlo_type shape = t, given = hlo_type_make(self->dtype, self->rank, self->dims);
     const hlo_type *both[2] = {&given, &t};
     TT_TRY(lower_broadcast_shape(2, both, &shape));
-    TT_CHECK(hlo_dims_equal(&shape, &t), INVALID_ARGUMENT, "The expanded size of the tensor must match the existing size: the added tensor does not broadcast to the product");
+    TT_CHECK(hlo_dims_equal(&shape, &t), INVALID_ARGUMENT,
+             "The expanded size of the tensor must match the existing size: the added tensor does not "
+             "broadcast to the product");
     r = scale(L, r, beta_arg + 1, alpha);
     if (beta != 0 || complex_beta)
-        r = hlo_add(L->g, scale(L, lower_cast_broadcast(L, lower_value(L, 0), t.dtype, &t), beta_arg, beta), r);
+        r = hlo_add(L->g, scale(L, lower_cast_broadcast(L, lower_value(L, 0), t.dtype, &t), beta_arg, beta),
+                    r);
     lower_out(L, hlo_convert(L->g, r, out_dtype));
     return TT_OK;
 }
@@ -121,14 +138,16 @@ static tt_status add_product(tt_lower *L, hlo_ref r, int beta_arg, tt_dtype out_
 LOWER(lower_addmm) {
     TT_TRY(check_mm(L, 1, 2));
     TT_TRY(check_same(L, 0, 1));
-    return add_product(L, product(L, lower_value(L, 1), lower_value(L, 2), 0, true), 3, piece_type(L, lower_value(L, 1)).dtype);
+    return add_product(L, product(L, lower_value(L, 1), lower_value(L, 2), 0, true), 3,
+                       piece_type(L, lower_value(L, 1)).dtype);
 }
 
 /* baddbmm(self, batch1, batch2, *, beta, alpha) */
 LOWER(lower_baddbmm) {
     TT_TRY(check_bmm(L, 1, 2));
     TT_TRY(check_same(L, 0, 1));
-    return add_product(L, product(L, lower_value(L, 1), lower_value(L, 2), 1, true), 3, piece_type(L, lower_value(L, 1)).dtype);
+    return add_product(L, product(L, lower_value(L, 1), lower_value(L, 2), 1, true), 3,
+                       piece_type(L, lower_value(L, 1)).dtype);
 }
 
 /* addmm.dtype, baddbmm.dtype(self, a, b, ScalarType out_dtype, *, beta, alpha); param: batch dims */
@@ -138,7 +157,8 @@ LOWER(lower_addmm_dtype) {
     return add_product(L, r, 4, lower_dtype(L, 3, piece_type(L, r).dtype));
 }
 
-/* addbmm(self, batch1, batch2, *, beta, alpha): self + the sum over the batch, which is one product over (batch, k). */
+/* addbmm(self, batch1, batch2, *, beta, alpha): self + the sum over the batch, which is one product over
+ * (batch, k). */
 LOWER(lower_addbmm) {
     TT_TRY(check_bmm(L, 1, 2));
     TT_TRY(check_same(L, 0, 1));
@@ -164,8 +184,9 @@ static tt_status check_mv(tt_lower *L, int mat, int vec) {
     TT_TRY(check_rank(L, vec, 1, "vec"));
     const tt_tensor *m = lower_tensor(L, mat), *v = lower_tensor(L, vec);
     if (m && v)
-        TT_CHECK(m->dims[1] == v->dims[0], INVALID_ARGUMENT, "size mismatch, got input (%lld), mat (%lldx%lld), vec (%lld)",
-                 (long long)m->dims[0], (long long)m->dims[0], (long long)m->dims[1], (long long)v->dims[0]);
+        TT_CHECK(m->dims[1] == v->dims[0], INVALID_ARGUMENT,
+                 "size mismatch, got input (%lld), mat (%lldx%lld), vec (%lld)", (long long)m->dims[0],
+                 (long long)m->dims[0], (long long)m->dims[1], (long long)v->dims[0]);
     return check_same(L, mat, vec);
 }
 
@@ -191,12 +212,37 @@ LOWER(lower_addr) {
     if (!x[0] || !x[1] || !x[2])
         return TT_OK;
     tt_dtype d = lower_result_type(L, 3, x);
-    TT_CHECK(d != TT_PRED, UNIMPLEMENTED, "addr of bool");
     int64_t dims[2] = {x[1]->dims[0], x[2]->dims[0]};
-    hlo_type t = hlo_type_make(d, 2, dims);
-    hlo_ref outer = hlo_mul(L->g, piece_along(L, hlo_convert(L->g, lower_value(L, 1), d), &t, 0),
-                            piece_along(L, hlo_convert(L->g, lower_value(L, 2), d), &t, 1));
-    return add_product(L, outer, 3, d);
+    hlo_type t = hlo_type_make(d, 2, dims), given = hlo_type_make(x[0]->dtype, x[0]->rank, x[0]->dims), shape;
+    const hlo_type *both[2] = {&given, &t};
+    TT_TRY(lower_broadcast_shape(2, both, &shape));
+    TT_CHECK(hlo_dims_equal(&shape, &t), INVALID_ARGUMENT,
+             "The expanded size of the tensor must match the existing size: the added tensor does not "
+             "broadcast to the product");
+    hlo_ref u = piece_along(L, hlo_convert(L->g, lower_value(L, 1), d), &t, 0),
+            v = piece_along(L, hlo_convert(L->g, lower_value(L, 2), d), &t, 1);
+    bool exact = tt_is_int(d) || d == TT_PRED;
+    for (int arg = 3; arg < 5; arg++)
+        TT_CHECK(!exact || lower_scalar_class(L, arg) == TT_CLASS_SINT ||
+                     lower_scalar_class(L, arg) == TT_CLASS_PRED,
+                 INVALID_ARGUMENT,
+                 "For integral input tensors, argument %s must not be a floating point number.",
+                 arg == 3 ? "beta" : "alpha");
+    if (lower_scalar_class(L, 3) == TT_CLASS_COMPLEX || lower_scalar_class(L, 4) == TT_CLASS_COMPLEX)
+        return add_product(L, hlo_mul(L->g, u, v), 3, d);
+    double beta = lower_double(L, 3, 1);
+    hlo_op times = d == TT_PRED ? HLO_AND : HLO_MULTIPLY;
+    if (lower_double(L, 4, 1) != 1) /* (alpha u) v: every step rounds to the type, as on CPU */
+        u = hlo_binary(L->g, times, u, lower_scalar_like(L, 4, u));
+    hlo_ref r = hlo_binary(L->g, times, u, v);
+    if (beta != 0) {
+        hlo_ref self = lower_cast_broadcast(L, lower_value(L, 0), d, &t);
+        if (beta != 1)
+            self = hlo_binary(L->g, times, self, lower_scalar_like(L, 3, self));
+        r = hlo_binary(L->g, d == TT_PRED ? HLO_OR : HLO_ADD, self, r);
+    }
+    lower_out(L, r);
+    return TT_OK;
 }
 
 /* dot, vdot (param 1: conjugates self) */
@@ -206,16 +252,19 @@ LOWER(lower_dot) {
     const tt_tensor *x = lower_tensor(L, 0), *y = lower_tensor(L, 1);
     if (!x || !y)
         return TT_OK;
-    TT_CHECK(x->dtype == y->dtype, INVALID_ARGUMENT, "dot : expected both vectors to have same dtype, but found %s and %s",
-             tt_dtype_name(x->dtype), tt_dtype_name(y->dtype));
+    TT_CHECK(x->dtype == y->dtype, INVALID_ARGUMENT,
+             "dot : expected both vectors to have same dtype, but found %s and %s", tt_dtype_name(x->dtype),
+             tt_dtype_name(y->dtype));
     TT_CHECK(x->dims[0] == y->dims[0], INVALID_ARGUMENT,
-             "inconsistent tensor size, expected tensor [%lld] and src [%lld] to have the same number of elements, but got %lld and %lld elements respectively",
+             "inconsistent tensor size, expected tensor [%lld] and src [%lld] to have the same number of "
+             "elements, but got %lld and %lld elements respectively",
              (long long)x->dims[0], (long long)y->dims[0], (long long)x->dims[0], (long long)y->dims[0]);
     hlo_ref a = lower_value(L, 0);
     if (L->row->param && tt_is_complex(x->dtype))
         a = hlo_unary(L->g, HLO_CHLO_CONJ, a);
     int64_t row[2] = {1, x->dims[0]}, column[2] = {x->dims[0], 1};
-    hlo_ref r = product(L, hlo_reshape(L->g, a, 2, row), hlo_reshape(L->g, lower_value(L, 1), 2, column), 0, false);
+    hlo_ref r =
+        product(L, hlo_reshape(L->g, a, 2, row), hlo_reshape(L->g, lower_value(L, 1), 2, column), 0, false);
     lower_out(L, hlo_reshape(L->g, r, 0, NULL));
     return TT_OK;
 }
@@ -236,7 +285,8 @@ LOWER(lower_addmm_activation) {
 static hlo_ref row_groups(tt_lower *L, hlo_ref offs, int64_t n, int64_t groups) {
     int64_t dims[2] = {n, groups}, one[1] = {1};
     hlo_type t = hlo_type_make(TT_I32, 2, dims);
-    hlo_ref after = hlo_compare(L->g, "GE", hlo_iota(L->g, &t, 0), piece_along(L, hlo_convert(L->g, offs, TT_I32), &t, 1));
+    hlo_ref after = hlo_compare(L->g, "GE", hlo_iota(L->g, &t, 0),
+                                piece_along(L, hlo_convert(L->g, offs, TT_I32), &t, 1));
     return hlo_reduce(L->g, HLO_ADD, hlo_convert(L->g, after, TT_I32), HLO_NONE, 1, one);
 }
 
@@ -249,14 +299,17 @@ static hlo_ref spread_groups(tt_lower *L, hlo_ref x, hlo_ref group, int64_t grou
     return hlo_select(L->g, mine, piece_broadcast(L, x, &wide, 2, map), hlo_splat(L->g, &wide, 0));
 }
 
-/* _grouped_mm(self, mat2, offs, bias, out_dtype). Rows of self [n, k] fall into groups ending at offs; group g uses mat2[g]: a sum
- * over groups of masked products, exact since every row has one group. Also 3D x 3D (bmm) and 2D x 2D (the weights' gradient). */
+/* _grouped_mm(self, mat2, offs, bias, out_dtype). Rows of self [n, k] fall into groups ending at offs; group
+ * g uses mat2[g]: a sum over groups of masked products, exact since every row has one group. Also 3D x 3D
+ * (bmm) and 2D x 2D (the weights' gradient). */
 LOWER(lower_grouped_mm) {
     TT_CHECK(!lower_has(L, 3), UNIMPLEMENTED, "_grouped_mm with bias");
     hlo_ref a = lower_value(L, 0), b = lower_value(L, 1);
     hlo_type ta = piece_type(L, a), tb = piece_type(L, b);
     tt_dtype out = lower_dtype(L, 4, ta.dtype);
-    TT_CHECK(ta.dtype == tb.dtype, INVALID_ARGUMENT, "Expected mat_a and mat_b to have the same dtype, got %s and %s", tt_dtype_name(ta.dtype), tt_dtype_name(tb.dtype));
+    TT_CHECK(ta.dtype == tb.dtype, INVALID_ARGUMENT,
+             "Expected mat_a and mat_b to have the same dtype, got %s and %s", tt_dtype_name(ta.dtype),
+             tt_dtype_name(tb.dtype));
     if (ta.rank == 3 && tb.rank == 3) {
         TT_TRY(check_bmm(L, 0, 1));
         lower_out(L, hlo_convert(L->g, product(L, a, b, 1, true), out));
@@ -266,12 +319,14 @@ LOWER(lower_grouped_mm) {
     hlo_ref offs = lower_value(L, 2), r;
     int64_t groups = piece_type(L, offs).dims[0], zero[1] = {0};
     if (ta.rank == 2 && tb.rank == 3) {
-        TT_CHECK(ta.dims[1] == tb.dims[1] && tb.dims[0] == groups, INVALID_ARGUMENT, "contraction dimension of mat_a and mat_b must match");
+        TT_CHECK(ta.dims[1] == tb.dims[1] && tb.dims[0] == groups, INVALID_ARGUMENT,
+                 "contraction dimension of mat_a and mat_b must match");
         hlo_ref wide = spread_groups(L, a, row_groups(L, offs, ta.dims[0], groups), groups);
         r = hlo_reduce(L->g, HLO_ADD, product(L, wide, b, 1, true), HLO_NONE, 1, zero);
     } else if (ta.rank == 3 && tb.rank == 2) {
         hlo_ref turned = piece_swap(L, b, 0, 1);
-        hlo_ref wide = spread_groups(L, turned, row_groups(L, offs, tb.dims[1], groups), groups); /* [G, n, k] */
+        hlo_ref wide =
+            spread_groups(L, turned, row_groups(L, offs, tb.dims[1], groups), groups); /* [G, n, k] */
         r = hlo_reduce(L->g, HLO_ADD, product(L, a, piece_swap(L, wide, 1, 2), 1, true), HLO_NONE, 1, zero);
     } else if (ta.rank == 2 && tb.rank == 2) {
         hlo_ref turned = piece_swap(L, a, 0, 1); /* [k, m] */

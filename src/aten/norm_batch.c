@@ -1,4 +1,5 @@
-/* norm_batch.c - batch normalisation, its gradient, and the update of the running statistics. Computed in f32 (f64 for f64). */
+/* norm_batch.c - batch normalisation, its gradient, and the update of the running statistics. Computed in f32
+ * (f64 for f64). */
 #include "aten/pieces.h"
 
 /* All dims but the channels (dim 1). */
@@ -29,24 +30,28 @@ static hlo_ref update_running(tt_lower *L, int arg, hlo_ref value, double moment
     hlo_ref old = lower_value(L, arg);
     tt_dtype d = piece_type(L, old).dtype, wide = lower_accumulate_dtype(d);
     hlo_ref x = hlo_convert(L->g, old, wide), v = hlo_convert(L->g, value, wide);
-    hlo_ref y = hlo_add(L->g, hlo_mul(L->g, x, hlo_splat_like(L->g, x, 1 - momentum)), hlo_mul(L->g, v, hlo_splat_like(L->g, v, momentum)));
+    hlo_ref y = hlo_add(L->g, hlo_mul(L->g, x, hlo_splat_like(L->g, x, 1 - momentum)),
+                        hlo_mul(L->g, v, hlo_splat_like(L->g, v, momentum)));
     return hlo_convert(L->g, y, d);
 }
 
-/* native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps) -> (out, save_mean, save_invstd), then the
- * running statistics. param 1: the form without them (their two arguments are missing); 2: _native_batch_norm_legit_no_training (no
- * training argument). Without training the saved values are running_mean and its inverse deviation, as on every device but the CPU. */
+/* native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps) -> (out,
+ * save_mean, save_invstd), then the running statistics. param 1: the form without them (their two arguments
+ * are missing); 2: _native_batch_norm_legit_no_training (no training argument); 3: _batch_norm_with_update;
+ * 4: _batch_norm_no_update (both give an empty reserve too). Without training nothing is saved. */
 LOWER(lower_batch_norm) {
     hlo_graph *g = L->g;
     int form = L->row->param, at = form == 1 ? 3 : 5;
     bool has_running = form != 1 && lower_has(L, 3) && lower_has(L, 4);
-    bool training = form == 2 ? false : lower_bool(L, at, false);
-    int scalars = form == 2 ? at : at + 1;
+    bool training = form == 3 || (form < 2 && lower_bool(L, at, false));
+    int scalars = form >= 2 ? at : at + 1;
     double momentum = lower_double(L, scalars, 0.1), eps = lower_double(L, scalars + 1, 1e-5);
     const tt_tensor *input = lower_tensor(L, 0);
     hlo_type t = piece_type(L, lower_value(L, 0));
-    TT_CHECK(tt_is_float(t.dtype) && t.rank >= 2, UNIMPLEMENTED, "batch_norm of %s with %d dimensions", tt_dtype_name(t.dtype), t.rank);
-    TT_CHECK(training || has_running, INVALID_ARGUMENT, "Expected running_mean and running_var to be defined when training=False");
+    TT_CHECK(tt_is_float(t.dtype) && t.rank >= 2, UNIMPLEMENTED, "batch_norm of %s with %d dimensions",
+             tt_dtype_name(t.dtype), t.rank);
+    TT_CHECK(training || has_running, INVALID_ARGUMENT,
+             "Expected running_mean and running_var to be defined when training=False");
     tt_dtype wide = lower_accumulate_dtype(t.dtype);
     hlo_type wt = hlo_type_with(&t, wide);
     double count = (double)hlo_type_elements(&t) / (double)(t.dims[1] ? t.dims[1] : 1);
@@ -66,31 +71,40 @@ LOWER(lower_batch_norm) {
     if (lower_has(L, 2))
         y = hlo_add(g, y, piece_along(L, hlo_convert(g, lower_value(L, 2), wide), &wt, 1));
     lower_out_like(L, hlo_convert(g, y, t.dtype), input);
-    lower_out(L, mean);
-    lower_out(L, invstd);
-    if (form != 0)
+    static const int64_t nothing[1] = {0};
+    lower_out(L, training ? mean : piece_zeros(L, lower_tensor(L, 3)->dtype, 1, nothing));
+    lower_out(L, training ? invstd : piece_zeros(L, lower_tensor(L, 3)->dtype, 1, nothing));
+    if (form >= 3)
+        lower_out(L, piece_zeros(L, TT_U8, 1, nothing));
+    if (form != 0 && form != 3)
         return TT_OK;
     bool updates = training && has_running;
     piece_out_if(L, updates, updates ? update_running(L, 3, mean, momentum) : HLO_NONE);
-    hlo_ref unbiased = hlo_mul(g, variance, hlo_splat_like(g, variance, count > 1 ? count / (count - 1) : __builtin_nan("")));
+    hlo_ref unbiased = hlo_mul(
+        g, variance, hlo_splat_like(g, variance, count > 1 ? count / (count - 1) : __builtin_nan("")));
     piece_out_if(L, updates, updates ? update_running(L, 4, unbiased, momentum) : HLO_NONE);
     return TT_OK;
 }
 
-/* native_batch_norm_backward(grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask).
- * train: dx = weight invstd (g - mean(g) - xhat mean(g xhat)), else weight invstd g. */
+/* native_batch_norm_backward(grad_out, input, weight, running_mean, running_var, save_mean, save_invstd,
+ * train, eps, output_mask). train: dx = weight invstd (g - mean(g) - xhat mean(g xhat)), else weight invstd
+ * g. */
 LOWER(lower_batch_norm_backward) {
     hlo_graph *g = L->g;
     hlo_type t = piece_type(L, lower_value(L, 1));
-    TT_CHECK(tt_is_float(t.dtype) && t.rank >= 2, UNIMPLEMENTED, "batch_norm of %s with %d dimensions", tt_dtype_name(t.dtype), t.rank);
+    TT_CHECK(tt_is_float(t.dtype) && t.rank >= 2, UNIMPLEMENTED, "batch_norm of %s with %d dimensions",
+             tt_dtype_name(t.dtype), t.rank);
     bool train = lower_bool(L, 7, true);
-    TT_CHECK(train ? lower_has(L, 5) && lower_has(L, 6) : lower_has(L, 3) && lower_has(L, 4), UNIMPLEMENTED, "batch_norm backward without statistics");
+    TT_CHECK(train ? lower_has(L, 5) && lower_has(L, 6) : lower_has(L, 3) && lower_has(L, 4), UNIMPLEMENTED,
+             "batch_norm backward without statistics");
     tt_dtype wide = lower_accumulate_dtype(t.dtype);
     hlo_type wt = hlo_type_with(&t, wide);
     double count = (double)hlo_type_elements(&t) / (double)(t.dims[1] ? t.dims[1] : 1);
     hlo_ref dy = hlo_convert(g, lower_value(L, 0), wide), x = hlo_convert(g, lower_value(L, 1), wide);
     hlo_ref mean = hlo_convert(g, lower_value(L, train ? 5 : 3), wide);
-    hlo_ref invstd = train ? hlo_convert(g, lower_value(L, 6), wide) : inverse_root(L, hlo_convert(g, lower_value(L, 4), wide), lower_double(L, 8, 1e-5));
+    hlo_ref invstd = train
+                         ? hlo_convert(g, lower_value(L, 6), wide)
+                         : inverse_root(L, hlo_convert(g, lower_value(L, 4), wide), lower_double(L, 8, 1e-5));
     hlo_ref wide_invstd = piece_along(L, invstd, &wt, 1);
     hlo_ref xhat = hlo_mul(g, hlo_sub(g, x, piece_along(L, mean, &wt, 1)), wide_invstd);
     hlo_ref sum = channel_sum(L, dy), along = channel_sum(L, hlo_mul(g, dy, xhat));
@@ -104,7 +118,8 @@ LOWER(lower_batch_norm_backward) {
         hlo_ref scale = invstd;
         if (lower_has(L, 2))
             scale = hlo_mul(g, scale, hlo_convert(g, lower_value(L, 2), wide));
-        lower_out_like(L, hlo_convert(g, hlo_mul(g, d, piece_along(L, scale, &wt, 1)), t.dtype), lower_tensor(L, 1));
+        lower_out_like(L, hlo_convert(g, hlo_mul(g, d, piece_along(L, scale, &wt, 1)), t.dtype),
+                       lower_tensor(L, 1));
     } else {
         lower_out_none(L);
     }

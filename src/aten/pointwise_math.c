@@ -147,9 +147,21 @@ LOWER_FN(lower_pw_entr) {
 LOWER_FN(lower_pw_nextafter) {
     elem e;
     TT_TRY(elem_begin2(L, &e, ELEM_REAL | ELEM_FLOATING));
-    if (tt_dtype_size(e.common) < 4)
-        LOWER_UNSUPPORTED(L, "for f32 and f64 only");
-    return elem_end(&e, hlo_binary(e.g, HLO_CHLO_NEXT_AFTER, e.v[0], e.v[1]));
+    if (tt_dtype_size(e.common) >= 4)
+        return elem_end(&e, hlo_binary(e.g, HLO_CHLO_NEXT_AFTER, e.v[0], e.v[1]));
+    if (tt_dtype_size(e.common) < 2)
+        LOWER_UNSUPPORTED(L, "not for float8");
+    /* 16 bits: one up or down in the order of the magnitudes; from 0, the smallest number of the other's sign */
+    hlo_graph *g = e.g;
+    hlo_type it = hlo_type_with(&e.type, TT_I16);
+    hlo_ref x = e.v[0], y = e.v[1], bits = hlo_bitcast(g, x, TT_I16), one = hlo_splat_int(g, &it, 1), low = hlo_splat_int(g, &it, INT16_MIN);
+    hlo_ref away = hlo_compare(g, "EQ", hlo_compare(g, "LT", x, y), elem_compare(&e, "GT", x, 0));
+    hlo_ref next = hlo_add(g, bits, hlo_select(g, away, one, hlo_splat_int(g, &it, -1)));
+    hlo_ref least = hlo_binary(g, HLO_OR, one, hlo_select(g, elem_negative(&e, y), low, hlo_splat_int(g, &it, 0)));
+    hlo_ref r = hlo_bitcast(g, hlo_select(g, elem_compare(&e, "EQ", x, 0), least, next), e.type.dtype);
+    r = hlo_select(g, hlo_compare(g, "EQ", x, y), y, r);
+    hlo_ref nan = hlo_binary(g, HLO_OR, elem_nan(&e, x), elem_nan(&e, y));
+    return elem_end(&e, hlo_select(g, nan, elem_number(&e, NAN), r));
 }
 
 /* ---- complex ---- */

@@ -97,9 +97,10 @@ LOWER_FN(lower_order_kthvalue) {
 LOWER_FN(lower_order_mode) {
     reduction r;
     TT_TRY(reduction_read(L, &r, 1, 2, false));
-    if (r.count == 0 || tt_is_complex(r.x->dtype) || r.x->dtype == TT_PRED || r.n > 1)
-        LOWER_UNSUPPORTED(L, "empty, bool and complex tensors");
+    if (r.count == 0 || tt_is_complex(r.x->dtype) || r.n > 1)
+        LOWER_UNSUPPORTED(L, "empty and complex tensors");
     hlo_graph *g = L->g;
+    tt_dtype in = r.x->dtype == TT_PRED ? TT_U8 : r.x->dtype;
     if (!r.n) {
         lower_out(L, r.x->value);
         lower_out(L, hlo_scalar_int(g, TT_I64, 0));
@@ -107,10 +108,10 @@ LOWER_FN(lower_order_mode) {
     }
     int dim = (int)r.dims[0];
     int64_t d = dim, low[HLO_MAX_RANK] = {0}, high[HLO_MAX_RANK] = {0}, size[HLO_MAX_RANK];
-    sorted s = sort_dim(L, r.x->value, dim);
+    sorted s = sort_dim(L, hlo_convert(g, r.x->value, in), dim);
     low[dim] = 1;
     high[dim] = -1;
-    hlo_ref before = hlo_pad(g, s.value, hlo_scalar(g, r.x->dtype, 0), low, high, NULL);
+    hlo_ref before = hlo_pad(g, s.value, hlo_scalar(g, in, 0), low, high, NULL);
     hlo_ref start = hlo_select(g, hlo_compare(g, "NE", s.value, before), s.at, hlo_splat_int(g, &s.index, 0));
     for (int i = 0; i < s.t.rank; i++)
         size[i] = i == dim ? s.n : 1;
@@ -124,7 +125,7 @@ LOWER_FN(lower_order_mode) {
     hlo_type kept = s.index;
     kept.dims[d] = 1;
     place = hlo_reshape(g, place, kept.rank, kept.dims);
-    lower_out(L, reduction_shaped(&r, pick_at(L, &s, s.value, place)));
+    lower_out(L, hlo_convert(g, reduction_shaped(&r, pick_at(L, &s, s.value, place)), r.x->dtype));
     lower_out(L, hlo_convert(g, reduction_shaped(&r, pick_at(L, &s, s.from, place)), TT_I64));
     return hlo_graph_take_error(g);
 }

@@ -53,11 +53,14 @@ LOWER_FN(lower_create_arange) {
     if (fabs(start) >= 9007199254740992.0 || fabs(end) >= 9007199254740992.0)
         LOWER_UNSUPPORTED(L, "bounds beyond 2^53");
     tt_dtype dtype = lower_dtype(L, n, ints ? TT_I64 : lower_default_float());
-    if (dtype == TT_PRED || tt_is_complex(dtype) || (tt_is_int(dtype) && !ints))
+    if (dtype == TT_PRED || tt_is_complex(dtype))
         LOWER_UNSUPPORTED(L, "this element type");
     int64_t size;
-    TT_TRY(arange_size(start, end, step, 0, &size));
-    lower_out(L, ramp(L, dtype, start, step, size));
+    if (dtype == TT_I64) /* PyTorch truncates the bounds for i64 only */
+        TT_TRY(arange_size(trunc(start), trunc(end), trunc(step), 0, &size));
+    else
+        TT_TRY(arange_size(start, end, step, 0, &size));
+    lower_out(L, tt_is_int(dtype) ? ramp(L, dtype, trunc(start), trunc(step), size) : ramp(L, dtype, start, step, size));
     return hlo_graph_take_error(L->g);
 }
 
@@ -88,6 +91,23 @@ static hlo_ref line(tt_lower *L, tt_dtype dtype, double start, double end, int64
     return hlo_select(g, hlo_compare(g, "LT", at, hlo_splat_int(g, &i, steps / 2)), low, high);
 }
 
+/* Integers: powers of C's pow, cut off. Powers of the device need not be exact, so this is a constant, and only while small. */
+static tt_status whole_logspace(tt_lower *L, tt_dtype dtype, double start, double end, double base, int64_t steps) {
+    if (steps > 4096)
+        LOWER_UNSUPPORTED(L, "more than 4096 integers");
+    int64_t *at = TT_NEW_N(L->arena, int64_t, steps + 1);
+    double step = (end - start) / (double)(steps - 1);
+    for (int64_t i = 0; i < steps; i++) {
+        double v = steps == 1 ? pow(base, start) : i < steps / 2 ? pow(base, start + step * (double)i) : pow(base, end - step * (double)(steps - 1 - i));
+        if (!(fabs(v) < 9.2e18))
+            LOWER_UNSUPPORTED(L, "powers beyond i64");
+        at[i] = (int64_t)v;
+    }
+    hlo_type t = hlo_type_make(TT_I64, 1, &steps);
+    lower_out(L, hlo_convert(L->g, hlo_constant(L->g, &t, at), dtype));
+    return hlo_graph_take_error(L->g);
+}
+
 /* linspace(start, end, steps, ...); logspace(start, end, steps, base, ...) (param 1) */
 LOWER_FN(lower_create_linspace) {
     bool log = L->row->param;
@@ -97,8 +117,12 @@ LOWER_FN(lower_create_linspace) {
         LOWER_UNSUPPORTED(L, "these arguments");
     double start = lower_double(L, 0, 0), end = lower_double(L, 1, 0), base = log ? lower_double(L, 3, 10) : 0;
     tt_dtype dtype = lower_dtype(L, log ? 4 : 3, lower_default_float());
-    if (dtype == TT_PRED || tt_is_complex(dtype) || (log && tt_is_int(dtype)))
+    if (dtype == TT_PRED || tt_is_complex(dtype))
         LOWER_UNSUPPORTED(L, "this element type");
+    if (log && tt_is_int(dtype)) {
+        TT_TRY(whole_logspace(L, dtype, trunc(start), trunc(end), base, steps));
+        return TT_OK;
+    }
     tt_dtype in = tt_is_int(dtype) ? TT_F64 : lower_accumulate_dtype(dtype);
     if (tt_is_int(dtype)) {
         start = trunc(start);
