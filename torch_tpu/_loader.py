@@ -2,8 +2,10 @@
 
 Must stay cheap: no torch._dynamo, no runtime start, nothing that imports more than torch itself has imported."""
 
+import atexit
 import ctypes
 import pathlib
+import time
 
 import torch
 
@@ -104,6 +106,28 @@ def _compile_for_tpu_by_default():
     torch._TorchCompileInductorWrapper.__call__ = call
 
 
+def _autograd_threads():
+    for task in pathlib.Path("/proc/self/task").glob("*"):
+        try:
+            if (task / "comm").read_text().startswith("pt_autograd"):
+                yield (task / "stat").read_text().rsplit(")", 1)[1].split()[0]
+        except OSError:  # it has ended
+            continue
+
+
+def _let_autograd_threads_rest():
+    # backward() returns while the device's autograd thread still drops its last references. If the interpreter finalizes meanwhile,
+    # Python ends that thread where it asks for the GIL, inside C++ frames that cannot unwind, and the process aborts. So at exit:
+    # give the GIL away until those threads have been asleep for three looks in a row.
+    calm = 0
+    for _ in range(500):
+        states = list(_autograd_threads())
+        if not states or calm == 3:
+            return
+        calm = calm + 1 if all(state == "S" for state in states) else 0
+        time.sleep(0.001)
+
+
 def load():
     _load_libraries()
     torch.utils.rename_privateuse1_backend("tpu")
@@ -120,4 +144,5 @@ def load():
     _print_without_device_ops()
     _accept_new_name_in_dlpack()
     _follow_matmul_precision()
+    atexit.register(_let_autograd_threads_rest)
     _compile_for_tpu_by_default()
