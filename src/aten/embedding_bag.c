@@ -3,6 +3,7 @@
  *
  * Bags are found by comparing positions with the offsets. Rows of padding_idx count nowhere. */
 #include "aten/index.h"
+#include <math.h>
 
 enum { SUM = 0, MEAN = 1, MAX = 2 };
 
@@ -38,6 +39,44 @@ static hlo_ref not_padding(tt_lower *L, hlo_ref index, int64_t padding, tt_dtype
     return hlo_convert(L->g, hlo_compare(L->g, "NE", index, hlo_splat_int(L->g, &t, padding)), wide);
 }
 
+/* The results of mode max: the largest of each bag's values, 0 of an empty one, and whose row it is (the first of equals). */
+static tt_status bag_maxima(tt_lower *L, const hlo_type *out, hlo_ref rows, hlo_ref used, hlo_ref empty, hlo_ref bag,
+                            hlo_ref index, hlo_ref count, tt_dtype index_dtype) {
+    hlo_graph *g = L->g;
+    hlo_type rt = piece_type(L, rows), at = hlo_type_with(&rt, TT_I32), best = hlo_type_with(out, TT_I32);
+    TT_CHECK(!lower_has(L, 6), INVALID_ARGUMENT, "embedding_bag: per_sample_weights was not None, but only mode='sum' takes it");
+    rows = hlo_select(g, used, rows, hlo_splat(g, &rt, -INFINITY));
+    hlo_ref y = scatter_sum(L, hlo_splat(g, out, -INFINITY), bag, rows, HLO_MAXIMUM);
+    hlo_ref hit = hlo_binary(g, HLO_AND, used, hlo_compare(g, "EQ", rows, index_rows(L, y, 0, bag, NULL)));
+    hlo_ref last = hlo_splat_int(g, &at, rt.dims[0] - 1), place = hlo_select(g, hit, hlo_iota(g, &at, 0), last);
+    hlo_ref first = scatter_sum(L, hlo_splat_int(g, &best, rt.dims[0] - 1), bag, place, HLO_MINIMUM);
+    int64_t flat[1] = {out->dims[0] * out->dims[1]};
+    hlo_ref whose = hlo_reshape(g, index_rows(L, index, 0, hlo_reshape(g, first, 1, flat), NULL), 2, out->dims);
+    lower_out(L, hlo_convert(g, hlo_select(g, empty, hlo_splat(g, out, 0), y), piece_type(L, lower_value(L, 0)).dtype));
+    lower_out(L, hlo_convert(g, bag, index_dtype));
+    lower_out(L, hlo_convert(g, count, index_dtype));
+    lower_out(L, hlo_convert(g, hlo_select(g, empty, hlo_splat_like(g, whose, 0), whose), index_dtype));
+    return TT_OK;
+}
+
+/* The gradient of mode max: each bag's goes to the rows that gave its values. */
+static tt_status bag_maxima_backward(tt_lower *L, hlo_ref grad, hlo_ref size, hlo_ref whose, const int64_t *table) {
+    static const int64_t zero[1] = {0};
+    hlo_graph *g = L->g;
+    hlo_type t = piece_type(L, grad), it = hlo_type_with(&t, TT_I64);
+    tt_dtype wide = lower_accumulate_dtype(t.dtype);
+    int64_t all[1] = {table[0] * table[1]}, column[2] = {hlo_type_elements(&t), 1}, flat[1] = {hlo_type_elements(&t)};
+    hlo_ref at = hlo_add(g, hlo_mul(g, hlo_convert(g, whose, TT_I64), hlo_splat_int(g, &it, table[1])), hlo_iota(g, &it, 1));
+    hlo_type bt = hlo_type_with(&t, TT_PRED);
+    hlo_ref filled = piece_along(L, piece_compare(L, "GT", size, 0), &bt, 0);
+    hlo_ref v = hlo_select(g, filled, hlo_convert(g, grad, wide), piece_zeros(L, wide, 2, t.dims));
+    hlo_dims d = {.kind = HLO_DIMS_SCATTER, .b = {1, zero}, .e = {1, zero}, .index_vector_dim = 1};
+    hlo_ref r = hlo_scatter(g, piece_zeros(L, wide, 1, all), hlo_reshape(g, at, 2, column), hlo_reshape(g, v, 1, flat), &d,
+                            HLO_ADD, false, NULL);
+    lower_out(L, hlo_convert(g, hlo_reshape(g, r, 2, table), t.dtype));
+    return TT_OK;
+}
+
 /* _embedding_bag(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights,
  * include_last_offset, padding_idx)
  * -> (output, offset2bag, bag_size, maximum_indices) */
@@ -66,7 +105,8 @@ LOWER(lower_embedding_bag) {
     hlo_ref count = scatter_sum(L, hlo_splat(g, &sizes, 0), bag, use, HLO_ADD), y;
     hlo_ref used = piece_along(L, piece_compare(L, "NE", use, 0), &rt, 0),
             empty = piece_along(L, piece_compare(L, "EQ", count, 0), &out, 0);
-    TT_CHECK(mode != MAX, UNIMPLEMENTED, "embedding_bag, max");
+    if (mode == MAX)
+        return bag_maxima(L, &out, rows, used, empty, bag, index, count, it.dtype);
     if (lower_has(L, 6))
         rows = hlo_mul(g, rows, piece_along(L, hlo_convert(g, lower_value(L, 6), wide), &rt, 0));
     rows = hlo_select(g, used, rows, hlo_splat(g, &rt, 0));
@@ -93,9 +133,11 @@ LOWER(lower_embedding_bag_backward) {
     int64_t weights = lower_int(L, 5 + shift, 0), padding = lower_int(L, 9 + late, -1),
             table[2] = {weights, t.rank == 2 ? t.dims[1] : 0};
     int mode = (int)lower_int(L, 7 + shift, SUM);
-    TT_CHECK(t.rank == 2 && mode != MAX && hlo_type_elements(&it) > 0 && hlo_type_elements(&t) > 0,
+    TT_CHECK(t.rank == 2 && hlo_type_elements(&it) > 0 && hlo_type_elements(&t) > 0,
              UNIMPLEMENTED, "embedding_bag backward of these tensors");
     tt_dtype wide = lower_accumulate_dtype(t.dtype);
+    if (mode == MAX)
+        return bag_maxima_backward(L, grad, lower_value(L, 3 + shift), lower_value(L, 4 + shift), table);
     if (padding < 0 && padding != -1)
         padding += weights;
     hlo_ref rows = hlo_convert(g, index_rows(L, grad, 0, bag, NULL), wide),

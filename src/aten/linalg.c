@@ -183,8 +183,13 @@ static void pairs(tt_lower *L, int64_t n, hlo_ref *out_first, hlo_ref *out_secon
 LOWER(lower_pdist) {
     hlo_ref x = lower_value(L, 0), first, second, table, flat;
     hlo_type t = piece_type(L, x);
-    TT_CHECK(t.rank == 2 && t.dims[0] > 1 && t.dims[0] <= 2048 && t.dims[1] > 0, UNIMPLEMENTED,
-             "pdist of %lld rows", (long long)(t.rank == 2 ? t.dims[0] : 0));
+    TT_CHECK(t.rank == 2 && t.dims[0] <= 2048, UNIMPLEMENTED, "pdist of %lld rows",
+             (long long)(t.rank == 2 ? t.dims[0] : 0));
+    if (t.dims[0] < 2 || t.dims[1] == 0) {
+        int64_t count[1] = {t.dims[0] * (t.dims[0] - 1) / 2};
+        lower_out(L, piece_zeros(L, t.dtype, 1, count));
+        return TT_OK;
+    }
     tt_arg args[4] = {piece_argument(L, x),
                       piece_argument(L, x),
                       {.tag = TT_ARG_DOUBLE, .u.d = lower_double(L, 1, 2)},
@@ -197,5 +202,38 @@ LOWER(lower_pdist) {
     tt_arg take[2] = {piece_argument(L, table), piece_argument(L, flat)};
     TT_TRY(piece_call(L, "take", 2, take, NULL, -1, 1, &table));
     lower_out(L, table);
+    return TT_OK;
+}
+
+/* A value per pair as a symmetric table [n, n] with zeros on the diagonal. */
+static hlo_ref table_of_pairs(tt_lower *L, hlo_ref values, hlo_ref flat, int64_t n) {
+    static const int64_t zero[1] = {0};
+    int64_t all[1] = {n * n}, square[2] = {n, n}, column[2] = {n * (n - 1) / 2, 1};
+    hlo_dims d = {.kind = HLO_DIMS_SCATTER, .b = {1, zero}, .e = {1, zero}, .index_vector_dim = 1};
+    hlo_ref t = hlo_scatter(L->g, piece_zeros(L, piece_type(L, values).dtype, 1, all), hlo_reshape(L->g, flat, 2, column), values,
+                            &d, HLO_INVALID, true, NULL);
+    t = hlo_reshape(L->g, t, 2, square);
+    return hlo_add(L->g, t, piece_swap(L, t, 0, 1));
+}
+
+/* _pdist_backward(grad, self, p, pdist): that of _cdist_forward(self, self) by its first argument, both halves of the table alike. */
+LOWER(lower_pdist_backward) {
+    hlo_ref x = lower_value(L, 1), first, second, flat, dx;
+    hlo_type t = piece_type(L, x);
+    TT_CHECK(t.rank == 2 && t.dims[0] <= 2048, UNIMPLEMENTED, "pdist of %lld rows", (long long)(t.rank == 2 ? t.dims[0] : 0));
+    if (t.dims[0] < 2 || t.dims[1] == 0) {
+        lower_out(L, hlo_splat_like(L->g, x, 0));
+        return TT_OK;
+    }
+    int64_t n = t.dims[0], count[1] = {n * (n - 1) / 2};
+    pairs(L, n, &first, &second);
+    hlo_type it = piece_type(L, first);
+    flat = hlo_add(L->g, hlo_mul(L->g, first, hlo_splat_int(L->g, &it, n)), second);
+    hlo_ref grad = table_of_pairs(L, hlo_reshape(L->g, lower_value(L, 0), 1, count), flat, n),
+            dist = table_of_pairs(L, hlo_reshape(L->g, lower_value(L, 3), 1, count), flat, n);
+    tt_arg args[5] = {piece_argument(L, grad), piece_argument(L, x), piece_argument(L, x),
+                      {.tag = TT_ARG_DOUBLE, .u.d = lower_double(L, 2, 2)}, piece_argument(L, dist)};
+    TT_TRY(piece_call(L, "_cdist_backward", 5, args, NULL, -1, 1, &dx));
+    lower_out(L, dx);
     return TT_OK;
 }

@@ -298,10 +298,10 @@ static tt_status read_margin(tt_lower *L, int at, margin *m) {
     hlo_graph *g = L->g;
     m->x = piece_type(L, lower_value(L, at));
     hlo_type tt = piece_type(L, lower_value(L, at + 1));
-    TT_CHECK(tt_is_float(m->x.dtype) && m->x.rank >= 1 && m->x.rank <= 2, UNIMPLEMENTED,
+    TT_CHECK(tt_is_float(m->x.dtype) && m->x.rank <= 2, UNIMPLEMENTED,
              "multi_margin_loss of %d-dimensional %s", m->x.rank, tt_dtype_name(m->x.dtype));
     m->n = m->x.rank == 2 ? m->x.dims[0] : 1;
-    m->c = m->x.dims[m->x.rank - 1];
+    m->c = m->x.rank ? m->x.dims[m->x.rank - 1] : 1;
     TT_CHECK(m->n > 0 && m->c > 0 && tt.rank <= 1 && hlo_type_elements(&tt) == m->n, INVALID_ARGUMENT,
              "inconsistent target size, expected %lld", (long long)m->n);
     m->p = lower_double(L, at + 2, 1);

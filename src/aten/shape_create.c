@@ -135,6 +135,15 @@ LOWER_FN(lower_create_linspace) {
     return hlo_graph_take_error(L->g);
 }
 
+/* _efficientzerotensor(size, *, dtype): PyTorch's derivatives make these */
+LOWER_FN(lower_create_zeros) {
+    hlo_ints size = lower_ints(L, 0);
+    TT_CHECK(size.n <= HLO_MAX_RANK, UNIMPLEMENTED, "tensors of more than %d dims", HLO_MAX_RANK);
+    hlo_type t = hlo_type_make(lower_dtype(L, 1, lower_default_float()), size.n, size.v);
+    lower_out(L, hlo_splat(L->g, &t, 0));
+    return hlo_graph_take_error(L->g);
+}
+
 /* eye(n, ...), eye.m(n, m, ...): param is the number of sizes */
 LOWER_FN(lower_create_eye) {
     int k = L->row->param;
