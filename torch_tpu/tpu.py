@@ -28,7 +28,7 @@ _ops = torch.ops.tpu_bridge
 # Submodules that load when first used.
 _SUBMODULES = {"compiler", "distributed", "ops", "optimizers", "pallas", "profiler"}
 
-__all__ = [
+__all__ = [  # noqa: F822 (two names are properties of the module)
     "EagerMode", "Event", "Precision", "Stream", "allow_excess_precision", "compile_count", "compile_log", "cpu_fallback_counts",
     "current_device", "current_stream", "default_generators", "default_stream", "device", "device_count", "device_of",
     "eager_mode", "empty_cache", "get_amp_supported_dtype", "get_device_capability", "get_device_name", "get_device_properties",

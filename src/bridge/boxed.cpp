@@ -1,6 +1,7 @@
 // boxed.cpp - the one kernel: an instance per row of tables/aten.def and form (functional, in-place, out=).
-// Flattens PyTorch's argument stack into tt_args on this C++ stack, calls run/, wraps the results. What a row's schema says
-// (how many arguments, which are written) is computed once, at registration. Must not know what an op means.
+// Flattens PyTorch's argument stack into tt_args on this C++ stack, calls run/, wraps the results. What a
+// row's schema says (how many arguments, which are written) is computed once, at registration. Must not know
+// what an op means.
 #include "bridge/tensor.h"
 #include <ATen/MemoryOverlap.h>
 #include <ATen/ops/nonzero.h>
@@ -44,8 +45,10 @@ struct Frame {
         if (out->storage) {
             const int own = tt_storage_device(out->storage);
             if (C10_UNLIKELY(own != device)) {
-                TORCH_CHECK(device < 0, "Expected all tensors to be on the same device, but found at least two devices, tpu:",
-                            device, " and tpu:", own, "!");
+                TORCH_CHECK(
+                    device < 0,
+                    "Expected all tensors to be on the same device, but found at least two devices, tpu:",
+                    device, " and tpu:", own, "!");
                 device = own;
             }
         }
@@ -158,8 +161,8 @@ static void flatten(const IValue &value, tt_arg &out, Frame &frame) {
         out.u.i = value.toDevice().index();
     } else if (value.isGenerator()) {
         const auto generator = value.toGenerator();
-        TORCH_CHECK(generator.device().type() == kTPU, "Expected a 'tpu' device type for generator but found '",
-                    generator.device().type(), "'");
+        TORCH_CHECK(generator.device().type() == kTPU,
+                    "Expected a 'tpu' device type for generator but found '", generator.device().type(), "'");
         out.tag = TT_ARG_GENERATOR;
         out.u.generator.handle = generator.unsafeGetGeneratorImpl();
         out.u.generator.seed = out.u.generator.offset = 0;
@@ -174,7 +177,8 @@ bool prepare_indices(IValue &list, Device device, c10::IntArrayRef sizes) {
     for (const auto &item : list.toListRef())
         if (item.isTensor() && item.toTensor().defined()) {
             const auto &tensor = item.toTensor();
-            change |= tensor.scalar_type() == at::kBool || tensor.scalar_type() == at::kByte || tensor.device() != device;
+            change |= tensor.scalar_type() == at::kBool || tensor.scalar_type() == at::kByte ||
+                      tensor.device() != device;
         }
     if (!change)
         return false;
@@ -190,15 +194,18 @@ bool prepare_indices(IValue &list, Device device, c10::IntArrayRef sizes) {
         const bool mask = tensor.scalar_type() == at::kBool || tensor.scalar_type() == at::kByte;
         if (!mask) {
             TORCH_CHECK(tensor.device() == device || tensor.is_cpu(),
-                        "indices should be either on cpu or on the same device as the indexed tensor (", device, ")");
+                        "indices should be either on cpu or on the same device as the indexed tensor (",
+                        device, ")");
             prepared.push_back(tensor.device() == device ? tensor : to_device(tensor, device));
             dim++;
             continue;
         }
         for (int64_t i = 0; i < tensor.dim(); i++)
-            TORCH_CHECK_INDEX(dim + i < static_cast<int64_t>(sizes.size()) && tensor.size(i) == sizes[static_cast<size_t>(dim + i)],
+            TORCH_CHECK_INDEX(dim + i < static_cast<int64_t>(sizes.size()) &&
+                                  tensor.size(i) == sizes[static_cast<size_t>(dim + i)],
                               "The shape of the mask ", tensor.sizes(), " at index ", i,
-                              " does not match the shape of the indexed tensor ", sizes, " at index ", dim + i);
+                              " does not match the shape of the indexed tensor ", sizes, " at index ",
+                              dim + i);
         dim += tensor.dim();
         for (const auto &one : at::nonzero(tensor).unbind(1))
             prepared.push_back(one.device() == device ? one : to_device(one, device));
@@ -207,10 +214,12 @@ bool prepare_indices(IValue &list, Device device, c10::IntArrayRef sizes) {
     return true;
 }
 
-// x[mask] = number: a masked fill, so that no mask is read back. True when the list is one mask and the value one element.
+// x[mask] = number: a masked fill, so that no mask is read back. True when the list is one mask and the value
+// one element.
 static bool fill_by_mask(const IValue *args) {
     const auto &self = args[0].toTensor(), &value = args[2].toTensor();
-    if (args[3].toBool() || value.numel() != 1 || self.device().type() != kTPU || (value.device() != self.device() && value.dim() != 0))
+    if (args[3].toBool() || value.numel() != 1 || self.device().type() != kTPU ||
+        (value.device() != self.device() && value.dim() != 0))
         return false;
     Tensor mask;
     int64_t before = 0, after = 0;
@@ -219,7 +228,8 @@ static bool fill_by_mask(const IValue *args) {
             (mask.defined() ? after : before)++;
             continue;
         }
-        if (mask.defined() || item.toTensor().scalar_type() != at::kBool || item.toTensor().device() != self.device())
+        if (mask.defined() || item.toTensor().scalar_type() != at::kBool ||
+            item.toTensor().device() != self.device())
             return false;
         mask = item.toTensor();
     }
@@ -241,14 +251,14 @@ struct Boxed final : c10::OperatorKernel {
     const tt_row *row;
     const Form form;
     const char *name;
-    int n_args, n_core;               // n_core: without the out= arguments
+    int n_args, n_core; // n_core: without the out= arguments
     int n_returns;
-    int index_list = -1;              // a Tensor?[] argument
-    int n_lowered;                    // arguments of the functional form, which the lowering reads
-    int dtype_argument = -1;          // out= form of a factory: where the functional form has its dtype
-    std::vector<int> written;         // arguments that the op writes, in schema order
-    std::vector<int> returned;        // per return: the argument it is, or -1
-    bool list_returned = false;       // functional form returning Tensor[]
+    int index_list = -1;        // a Tensor?[] argument
+    int n_lowered;              // arguments of the functional form, which the lowering reads
+    int dtype_argument = -1;    // out= form of a factory: where the functional form has its dtype
+    std::vector<int> written;   // arguments that the op writes, in schema order
+    std::vector<int> returned;  // per return: the argument it is, or -1
+    bool list_returned = false; // functional form returning Tensor[]
 
     Boxed(const tt_row *row_, Form form_, const char *name_, const c10::FunctionSchema &schema)
         : row(row_), form(form_), name(name_) {
@@ -277,7 +287,8 @@ struct Boxed final : c10::OperatorKernel {
             if (result.alias_info() && result.alias_info()->isWrite())
                 for (const int argument : written)
                     if (arguments[static_cast<size_t>(argument)].alias_info() &&
-                        arguments[static_cast<size_t>(argument)].alias_info()->beforeSets() == result.alias_info()->beforeSets())
+                        arguments[static_cast<size_t>(argument)].alias_info()->beforeSets() ==
+                            result.alias_info()->beforeSets())
                         same = argument;
             returned.push_back(same);
         }
@@ -285,7 +296,7 @@ struct Boxed final : c10::OperatorKernel {
 
     void operator()(const c10::OperatorHandle &, DispatchKeySet, Stack *);
 
-private:
+  private:
     void find_dtype_argument();
     int make_targets(const IValue *args, const tt_arg *flat, Frame &, tt_tensor **&out) const;
     void push_results(Stack *, const tt_result *, int n) const;
@@ -311,7 +322,8 @@ void Boxed::find_dtype_argument() {
         }
 }
 
-// Writing through a tensor whose elements share memory, or that partly overlaps an input, has no defined result.
+// Writing through a tensor whose elements share memory, or that partly overlaps an input, has no defined
+// result.
 static void check_target(const IValue &written, const IValue *args, int n) {
     const auto *target = written.unsafeToTensorImpl();
     if (C10_UNLIKELY(!target->is_non_overlapping_and_dense()))
@@ -320,12 +332,14 @@ static void check_target(const IValue &written, const IValue *args, int n) {
         if (!args[i].isTensor())
             continue;
         const auto *input = args[i].unsafeToTensorImpl();
-        if (input != target && input->has_storage() && input->unsafe_storage().unsafeGetStorageImpl() == target->unsafe_storage().unsafeGetStorageImpl())
+        if (input != target && input->has_storage() &&
+            input->unsafe_storage().unsafeGetStorageImpl() == target->unsafe_storage().unsafeGetStorageImpl())
             at::assert_no_partial_overlap(written.toTensor(), args[i].toTensor());
     }
 }
 
-// The tensors that the call's results overwrite, in the order of run.h. Out= tensors whose shape may differ are not among them.
+// The tensors that the call's results overwrite, in the order of run.h. Out= tensors whose shape may differ
+// are not among them.
 int Boxed::make_targets(const IValue *args, const tt_arg *flat, Frame &frame, tt_tensor **&out) const {
     int n = 0;
     if (row->flags & TT_ROW_STATS && form != IN_PLACE) {
@@ -359,7 +373,8 @@ int Boxed::make_targets(const IValue *args, const tt_arg *flat, Frame &frame, tt
 static Tensor wrap(const tt_result &result) {
     const c10::IntArrayRef sizes(result.dims, static_cast<size_t>(result.rank));
     const c10::IntArrayRef strides(result.strides, static_cast<size_t>(result.rank));
-    return make_tensor(result.storage, static_cast<c10::ScalarType>(g_scalar_types[result.dtype]), sizes, strides);
+    return make_tensor(result.storage, static_cast<c10::ScalarType>(g_scalar_types[result.dtype]), sizes,
+                       strides);
 }
 
 void Boxed::push_results(Stack *stack, const tt_result *results, int n) const {
@@ -377,7 +392,8 @@ void Boxed::push_results(Stack *stack, const tt_result *results, int n) const {
             pushed.push_back(args[returned[static_cast<size_t>(i)]]);
             continue;
         }
-        TORCH_INTERNAL_ASSERT(at < n, name, ": the lowering gave ", n, " results, the schema says ", n_returns);
+        TORCH_INTERNAL_ASSERT(at < n, name, ": the lowering gave ", n, " results, the schema says ",
+                              n_returns);
         const auto &result = results[at++];
         if (result.tag == tt_out::TT_OUT_TENSOR) {
             pushed.emplace_back(wrap(result));
@@ -406,14 +422,16 @@ void Boxed::assign_outs(const IValue *args, const tt_result *results, int n) con
         if (!values[i].defined())
             continue;
         const auto &out = args[n_core + static_cast<int>(i)].toTensor();
-        TORCH_CHECK(c10::canCast(values[i].scalar_type(), out.scalar_type()), "result type ", values[i].scalar_type(),
-                    " can't be cast to the desired output type ", out.scalar_type());
+        TORCH_CHECK(c10::canCast(values[i].scalar_type(), out.scalar_type()), "result type ",
+                    values[i].scalar_type(), " can't be cast to the desired output type ", out.scalar_type());
         if (out.sizes() != values[i].sizes()) {
             if (out.numel() != 0)
                 TORCH_WARN("An output with one or more elements was resized since it had shape ", out.sizes(),
                            ", which does not match the required output shape ", values[i].sizes(),
-                           ". This behavior is deprecated, and in a future PyTorch release outputs will not be resized "
-                           "unless they have zero elements. You can explicitly reuse an out tensor t by resizing it, "
+                           ". This behavior is deprecated, and in a future PyTorch release outputs will not "
+                           "be resized "
+                           "unless they have zero elements. You can explicitly reuse an out tensor t by "
+                           "resizing it, "
                            "inplace, to zero elements with t.resize_(0).");
             resize_to(out.unsafeGetTensorImpl(), values[i].sizes());
         }
@@ -462,7 +480,8 @@ void Boxed::operator()(const c10::OperatorHandle &op, DispatchKeySet, Stack *sta
     follow_default_dtype();
     IValue *args = stack->data() + stack->size() - n_args;
     if (C10_UNLIKELY(index_list >= 0)) {
-        if (form == IN_PLACE && (!strcmp(name, "index_put_") || !strcmp(name, "_index_put_impl_")) && fill_by_mask(args)) {
+        if (form == IN_PLACE && (!strcmp(name, "index_put_") || !strcmp(name, "_index_put_impl_")) &&
+            fill_by_mask(args)) {
             torch::jit::drop(*stack, static_cast<size_t>(n_args) - 1);
             return;
         }
@@ -474,7 +493,9 @@ void Boxed::operator()(const c10::OperatorHandle &op, DispatchKeySet, Stack *sta
     Frame frame;
     constexpr int kArgs = 32;
     tt_arg few[kArgs];
-    tt_arg *flat = n_lowered <= kArgs ? few : static_cast<tt_arg *>(frame.raw(sizeof(tt_arg) * static_cast<size_t>(n_lowered)));
+    tt_arg *flat = n_lowered <= kArgs
+                       ? few
+                       : static_cast<tt_arg *>(frame.raw(sizeof(tt_arg) * static_cast<size_t>(n_lowered)));
     for (int i = 0; i < n_core; i++)
         flatten(args[i], flat[i], frame);
     for (int i = n_core; i < n_lowered; i++) {
@@ -493,7 +514,8 @@ void Boxed::operator()(const c10::OperatorHandle &op, DispatchKeySet, Stack *sta
     call.n_targets = make_targets(args, flat, frame, targets);
     bool assign = false;
     if (form == OUT) {
-        // Overwrites directly when the shapes already agree; a first try tells, since only the lowering knows the shape.
+        // Overwrites directly when the shapes already agree; a first try tells, since only the lowering knows
+        // the shape.
         const int n_outs = n_args - n_core;
         auto *outs = frame.take_tensors(static_cast<size_t>(n_outs));
         targets = frame.take<tt_tensor *>(static_cast<size_t>(n_outs));
@@ -518,7 +540,8 @@ void Boxed::operator()(const c10::OperatorHandle &op, DispatchKeySet, Stack *sta
     int n = 0;
     const tt_result *results = nullptr;
     tt_status status = tt_op_call(&call, &n, &results);
-    if (C10_UNLIKELY(status != nullptr) && form == OUT && !assign && tt_status_code(status) == TT_INVALID_ARGUMENT) {
+    if (C10_UNLIKELY(status != nullptr) && form == OUT && !assign &&
+        tt_status_code(status) == TT_INVALID_ARGUMENT) {
         call.n_targets = 0;
         tt_status again = tt_op_call(&call, &n, &results);
         if (!again) {
@@ -547,12 +570,18 @@ void Boxed::operator()(const c10::OperatorHandle &op, DispatchKeySet, Stack *sta
 
 // ---------------------------------------------------------------- registration
 static std::vector<std::string> g_registered, g_unknown, g_twice;
-const std::vector<std::string> &rows_registered() { return g_registered; }
-const std::vector<std::string> &rows_unknown() { return g_unknown; }
-const std::vector<std::string> &rows_twice() { return g_twice; }
+const std::vector<std::string> &rows_registered() {
+    return g_registered;
+}
+const std::vector<std::string> &rows_unknown() {
+    return g_unknown;
+}
+const std::vector<std::string> &rows_twice() {
+    return g_twice;
+}
 
-// A kernel for an op that PyTorch composes from others would take its autograd formula away, so such rows serve only where the
-// op's own formula exists, complete with its backward.
+// A kernel for an op that PyTorch composes from others would take its autograd formula away, so such rows
+// serve only where the op's own formula exists, complete with its backward.
 static bool composite_allowed(const char *name) {
     int kind;
     return !strcmp(name, "_fused_rms_norm") && tt_row_find("_fused_rms_norm_backward", &kind);
@@ -574,9 +603,11 @@ static void register_row(torch::Library &library, const tt_row *row, Form form, 
         return;
     if (form == OUT)
         for (const auto &argument : op->schema().arguments())
-            if (argument.alias_info() && argument.alias_info()->isWrite() && argument.type()->str() != "Tensor")
+            if (argument.alias_info() && argument.alias_info()->isWrite() &&
+                argument.type()->str() != "Tensor")
                 return; // out=Tensor[]: PyTorch makes these from the functional form
-    library.impl(name, torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Boxed>(row, form, name, op->schema())));
+    library.impl(name, torch::CppFunction::makeFromBoxedFunctor(
+                           std::make_unique<Boxed>(row, form, name, op->schema())));
     g_registered.emplace_back(name);
 }
 

@@ -1,6 +1,6 @@
-// device.cpp - the device "tpu" as PyTorch's C++ sees it: allocators, guard with streams and events, hooks, generators, fork.
-// Everything rests on run/run.h; must not know any op. Each device has one in-order queue, so streams are names for it and
-// waiting for an event of the same device is already true.
+// device.cpp - the device "tpu" as PyTorch's C++ sees it: allocators, guard with streams and events, hooks,
+// generators, fork. Everything rests on run/run.h; must not know any op. Each device has one in-order queue,
+// so streams are names for it and waiting for an event of the same device is already true.
 #include "bridge/tensor.h"
 #include <ATen/EmptyTensor.h>
 #include <ATen/core/CachingHostAllocator.h>
@@ -19,11 +19,15 @@ std::atomic<bool> g_started{false};
 static std::atomic<bool> g_forked{false};
 static thread_local DeviceIndex t_device = 0;
 
-bool forked() { return g_forked.load(std::memory_order_relaxed); }
+bool forked() {
+    return g_forked.load(std::memory_order_relaxed);
+}
 
 void start() {
-    TORCH_CHECK(!forked(), "Cannot re-initialize TPU in forked subprocess. To use TPU with multiprocessing, you must use the "
-                           "'spawn' start method");
+    TORCH_CHECK(
+        !forked(),
+        "Cannot re-initialize TPU in forked subprocess. To use TPU with multiprocessing, you must use the "
+        "'spawn' start method");
     check(tt_runtime_init());
     g_started.store(true, std::memory_order_release);
 }
@@ -42,14 +46,16 @@ DeviceIndex device_count() {
     return count;
 }
 
-DeviceIndex current_device() { return t_device; }
+DeviceIndex current_device() {
+    return t_device;
+}
 
 static DeviceIndex concrete(DeviceIndex index) {
     if (index < 0)
         return t_device;
-    TORCH_CHECK(index < device_count(), "invalid device index ", static_cast<int>(index), ": this process has ",
-                static_cast<int>(device_count()), " tpu device", device_count() == 1 ? "" : "s",
-                " (TORCH_TPU_VIRTUAL_CHIPS=N gives the embedded engine N)");
+    TORCH_CHECK(index < device_count(), "invalid device index ", static_cast<int>(index),
+                ": this process has ", static_cast<int>(device_count()), " tpu device",
+                device_count() == 1 ? "" : "s", " (TORCH_TPU_VIRTUAL_CHIPS=N gives the embedded engine N)");
     return index;
 }
 
@@ -85,8 +91,9 @@ static tt_storage *create_storage(DeviceIndex device, int64_t bytes) {
         tt_memory memory;
         tt_memory_get(device, &memory);
         TORCH_CHECK_WITH(OutOfMemoryError, memory.limit_bytes <= 0 || bytes <= memory.limit_bytes,
-                         "tpu out of memory. Tried to allocate ", c10::CachingDeviceAllocator::format_size(bytes), ". tpu:",
-                         static_cast<int>(device), " has a total capacity of ",
+                         "tpu out of memory. Tried to allocate ",
+                         c10::CachingDeviceAllocator::format_size(bytes), ". tpu:", static_cast<int>(device),
+                         " has a total capacity of ",
                          c10::CachingDeviceAllocator::format_size(memory.limit_bytes), " of which ",
                          c10::CachingDeviceAllocator::format_size(memory.live_bytes), " is in use");
     }
@@ -97,7 +104,9 @@ struct DeviceAllocator final : c10::DeviceAllocator {
     c10::DataPtr allocate(size_t bytes) override {
         return make_data_ptr(create_storage(t_device, static_cast<int64_t>(bytes)));
     }
-    c10::DeleterFnPtr raw_deleter() const override { return nullptr; } // data != context: raw_allocate is not possible
+    c10::DeleterFnPtr raw_deleter() const override {
+        return nullptr;
+    } // data != context: raw_allocate is not possible
     void copy_data(void *, const void *, size_t) const override {
         TORCH_CHECK(false, "tpu memory cannot be copied through raw pointers");
     }
@@ -145,7 +154,9 @@ struct DeviceAllocator final : c10::DeviceAllocator {
 static DeviceAllocator g_allocator;
 REGISTER_ALLOCATOR(kTPU, &g_allocator)
 
-c10::Allocator *allocator() { return &g_allocator; }
+c10::Allocator *allocator() {
+    return &g_allocator;
+}
 
 // ---------------------------------------------------------------- tensors
 int8_t g_dtypes[64];
@@ -180,12 +191,14 @@ void fill_host_scalar(const c10::TensorImpl *impl, tt_tensor *out) {
     out->conj = out->neg = false;
 }
 
-Tensor make_tensor(tt_storage *taken, c10::ScalarType type, c10::IntArrayRef sizes, c10::OptionalArrayRef<int64_t> strides) {
+Tensor make_tensor(tt_storage *taken, c10::ScalarType type, c10::IntArrayRef sizes,
+                   c10::OptionalArrayRef<int64_t> strides) {
     const auto bytes = static_cast<size_t>(tt_storage_bytes(taken));
-    auto storage = c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), bytes, make_data_ptr(taken),
-                                                         &g_allocator, /*resizable=*/true);
-    auto tensor = at::detail::make_tensor_base<c10::TensorImpl>(
-        c10::Storage(std::move(storage)), DispatchKeySet(DispatchKey::PrivateUse1), c10::scalarTypeToTypeMeta(type));
+    auto storage = c10::make_intrusive<c10::StorageImpl>(
+        c10::StorageImpl::use_byte_size_t(), bytes, make_data_ptr(taken), &g_allocator, /*resizable=*/true);
+    auto tensor = at::detail::make_tensor_base<c10::TensorImpl>(c10::Storage(std::move(storage)),
+                                                                DispatchKeySet(DispatchKey::PrivateUse1),
+                                                                c10::scalarTypeToTypeMeta(type));
     auto *impl = tensor.unsafeGetTensorImpl();
     if (strides)
         impl->set_sizes_and_strides(sizes, *strides);
@@ -210,8 +223,10 @@ Tensor empty_on(Device device, c10::IntArrayRef sizes, c10::ScalarType type) {
     return make_tensor(storage, type, sizes, c10::nullopt);
 }
 
-// The hint is the shape in memory order, so that a transposed or channels_last tensor decodes as a transpose of its storage.
-Tensor empty_strided_on(Device device, c10::IntArrayRef sizes, c10::IntArrayRef strides, c10::ScalarType type) {
+// The hint is the shape in memory order, so that a transposed or channels_last tensor decodes as a transpose
+// of its storage.
+Tensor empty_strided_on(Device device, c10::IntArrayRef sizes, c10::IntArrayRef strides,
+                        c10::ScalarType type) {
     check_sizes(sizes);
     const auto dtype = dtype_of(type);
     const auto bytes = at::detail::computeStorageNbytes(sizes, strides, c10::elementSize(type));
@@ -243,7 +258,9 @@ struct PinnedAllocator final : at::HostAllocator {
     c10::DataPtr allocate(size_t size) override;
     static void release(void *pointer);
     c10::DeleterFnPtr raw_deleter() const override { return &release; }
-    void copy_data(void *to, const void *from, size_t size) const override { default_copy_data(to, from, size); }
+    void copy_data(void *to, const void *from, size_t size) const override {
+        default_copy_data(to, from, size);
+    }
     bool record_event(void *, void *, c10::Stream) override { return true; }
     void empty_cache() override {}
     at::HostStats get_stats() override {
@@ -278,7 +295,8 @@ c10::DataPtr PinnedAllocator::allocate(size_t size) {
     void *pointer = nullptr;
     const size_t rounded = (size + 4095) / 4096 * 4096;
     TORCH_CHECK_WITH(OutOfMemoryError, posix_memalign(&pointer, 4096, rounded ? rounded : 4096) == 0,
-                     "out of pinned host memory. Tried to allocate ", c10::CachingDeviceAllocator::format_size(size));
+                     "out of pinned host memory. Tried to allocate ",
+                     c10::CachingDeviceAllocator::format_size(size));
     std::lock_guard<std::mutex> guard(mutex);
     live[reinterpret_cast<uintptr_t>(pointer)] = size ? size : 1;
     bytes += size;
@@ -331,10 +349,13 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
     c10::Stream getDefaultStream(Device device) const override {
         return c10::Stream(c10::Stream::DEFAULT, Device(kTPU, concrete(device.index())));
     }
-    c10::Stream getStreamFromGlobalPool(Device device, bool) const override { return getNewStream(device, 0); }
+    c10::Stream getStreamFromGlobalPool(Device device, bool) const override {
+        return getNewStream(device, 0);
+    }
     c10::Stream getNewStream(Device device, int) const override {
         static std::atomic<int> next{0};
-        return c10::Stream(c10::Stream::UNSAFE, Device(kTPU, concrete(device.index())), 1 + next++ % kStreams);
+        return c10::Stream(c10::Stream::UNSAFE, Device(kTPU, concrete(device.index())),
+                           1 + next++ % kStreams);
     }
     c10::Stream exchangeStream(c10::Stream stream) const override {
         const auto old = getStream(stream.device());
@@ -352,7 +373,8 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
             tt_marker_destroy(own->marker);
         delete own;
     }
-    void record(void **event, const c10::Stream &stream, const DeviceIndex, const c10::EventFlag) const override {
+    void record(void **event, const c10::Stream &stream, const DeviceIndex,
+                const c10::EventFlag) const override {
         ensure_started();
         if (!*event)
             *event = new Event;
@@ -383,7 +405,9 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
         tt_marker_destroy(marker);
         return done;
     }
-    void synchronizeStream(const c10::Stream &stream) const override { synchronizeDevice(stream.device_index()); }
+    void synchronizeStream(const c10::Stream &stream) const override {
+        synchronizeDevice(stream.device_index());
+    }
     void synchronizeEvent(void *event) const {
         auto *own = static_cast<Event *>(event);
         if (own && own->marker)
@@ -408,7 +432,8 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
 C10_REGISTER_GUARD_IMPL(PrivateUse1, Guard)
 
 // ---------------------------------------------------------------- generators
-// Counter based: seed and offset say all, so the state is 16 bytes and a number is a function of (seed, position).
+// Counter based: seed and offset say all, so the state is 16 bytes and a number is a function of (seed,
+// position).
 struct Generator final : c10::GeneratorImpl {
     struct State {
         uint64_t seed = c10::default_rng_seed_val, offset = 0;
@@ -430,8 +455,8 @@ struct Generator final : c10::GeneratorImpl {
         TORCH_CHECK_TYPE(from.layout() == at::kStrided && from.device().is_cpu() &&
                              from.dtype() == caffe2::TypeMeta::Make<uint8_t>(),
                          "expected a torch.ByteTensor, but got ", from.dtype(), " on ", from.device());
-        TORCH_CHECK(from.numel() == 16 && from.is_contiguous(), "the state of a tpu generator is 16 contiguous bytes, got ",
-                    from.numel());
+        TORCH_CHECK(from.numel() == 16 && from.is_contiguous(),
+                    "the state of a tpu generator is 16 contiguous bytes, got ", from.numel());
         memcpy(state.get(), from.data(), sizeof(State));
     }
     c10::intrusive_ptr<c10::TensorImpl> get_state() const override {
@@ -471,7 +496,8 @@ const at::Generator &default_generator(DeviceIndex index) {
 void rng_take(void *handle, int device, uint64_t increment, uint64_t *out_seed, uint64_t *out_offset) {
     auto *generator = static_cast<Generator *>(handle);
     if (!generator)
-        generator = static_cast<Generator *>(default_generator(static_cast<DeviceIndex>(device)).unsafeGetGeneratorImpl());
+        generator = static_cast<Generator *>(
+            default_generator(static_cast<DeviceIndex>(device)).unsafeGetGeneratorImpl());
     std::lock_guard<std::mutex> guard(generator->mutex_);
     *out_seed = generator->state->seed;
     *out_offset = generator->state->offset;
@@ -509,7 +535,9 @@ struct Hooks final : at::PrivateUse1HooksInterface {
         TORCH_CHECK(storage, "this address is no tpu memory");
         return {kTPU, static_cast<DeviceIndex>(tt_storage_device(storage))};
     }
-    const at::Generator &getDefaultGenerator(DeviceIndex device) const override { return default_generator(device); }
+    const at::Generator &getDefaultGenerator(DeviceIndex device) const override {
+        return default_generator(device);
+    }
     at::Generator getNewGenerator(DeviceIndex device) const override {
         return at::make_generator<Generator>(concrete(device));
     }

@@ -153,6 +153,8 @@ void run_on_cpu(const c10::OperatorHandle &op, Stack *stack, Reason reason, cons
     const std::string name = name_of(op);
     TORCH_CHECK_NOT_IMPLEMENTED(!is_view(schema), "operator '", name,
                                 "' makes a view and is not implemented for tpu: a CPU copy would not be one");
+    TORCH_CHECK_NOT_IMPLEMENTED(op.hasComputedKernelForDispatchKey(DispatchKey::CPU), "operator '", name, "' (",
+                                dtypes_of(*stack, schema.arguments().size()), ") is not implemented for tpu, and not for the CPU either");
     account(op, *stack, reason, detail);
     const auto &arguments = schema.arguments();
     const size_t n = arguments.size(), base = stack->size() - n;

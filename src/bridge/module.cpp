@@ -1,6 +1,7 @@
-// module.cpp - the bridge's one exported function, which registers everything, and the helper ops torch.ops.tpu_bridge.* through
-// which Python reaches run/. No Python.h: one bridge serves every Python version of a PyTorch minor version.
-// Registration happens here and not in static initialisers: an exception there would end the process.
+// module.cpp - the bridge's one exported function, which registers everything, and the helper ops
+// torch.ops.tpu_bridge.* through which Python reaches run/. No Python.h: one bridge serves every Python
+// version of a PyTorch minor version. Registration happens here and not in static initialisers: an exception
+// there would end the process.
 #include "bridge/tensor.h"
 #include "base/env.h"
 #include "base/log.h"
@@ -27,14 +28,16 @@ static std::string take_text(char *text) {
 static std::vector<int64_t> stats() {
     tt_stats s;
     tt_stats_get(&s);
-    return {s.ops, s.programs_run, s.compiles, s.compile_nanoseconds, s.cache_hits, s.disk_hits, s.flushes, s.op_signatures};
+    return {s.ops,        s.programs_run, s.compiles, s.compile_nanoseconds,
+            s.cache_hits, s.disk_hits,    s.flushes,  s.op_signatures};
 }
 
 static std::vector<int64_t> memory(int64_t device) {
     tt_memory m{};
     if (g_started)
         tt_memory_get(device_or_all(device), &m);
-    return {m.live_bytes, m.peak_bytes, m.live_buffers, m.limit_bytes, m.allocations, m.frees, m.total_allocated};
+    return {m.live_bytes,  m.peak_bytes, m.live_buffers,   m.limit_bytes,
+            m.allocations, m.frees,      m.total_allocated};
 }
 
 static void define_runtime(torch::Library &m) {
@@ -111,7 +114,8 @@ static void define_statistics(torch::Library &m) {
         std::vector<std::string> all;
         for (int i = 0; i < TT_N_ENV; i++) {
             const auto variable = static_cast<tt_env>(i);
-            all.insert(all.end(), {tt_env_name(variable), tt_env_text(variable), tt_env_is_set(variable) ? "1" : "0", tt_env_help(variable)});
+            all.insert(all.end(), {tt_env_name(variable), tt_env_text(variable),
+                                   tt_env_is_set(variable) ? "1" : "0", tt_env_help(variable)});
         }
         return all;
     });
@@ -121,19 +125,25 @@ static void define_tensors(torch::Library &m) {
     m.def("default_generator(int device) -> Generator?", [](int64_t device) -> std::optional<at::Generator> {
         return default_generator(static_cast<DeviceIndex>(device));
     });
-    // The host address of a tensor's first byte, 0 when the plugin has none. For collectives; the caller keeps the tensor alive.
-    m.def("host_pointer(Tensor tensor, bool writable) -> int", [](const Tensor &tensor, bool writable) -> int64_t {
-        TORCH_CHECK(tensor.device().type() == kTPU, "host_pointer: expected a tpu tensor, got one on ", tensor.device());
-        int64_t offset;
-        void *pointer = nullptr;
-        check(tt_storage_host_pointer(storage_of(tensor.storage().unsafeGetStorageImpl(), &offset), writable, &pointer));
-        if (!pointer)
-            return 0;
-        return reinterpret_cast<int64_t>(pointer) + offset + tensor.storage_offset() * static_cast<int64_t>(tensor.element_size());
-    });
+    // The host address of a tensor's first byte, 0 when the plugin has none. For collectives; the caller
+    // keeps the tensor alive.
+    m.def("host_pointer(Tensor tensor, bool writable) -> int",
+          [](const Tensor &tensor, bool writable) -> int64_t {
+              TORCH_CHECK(tensor.device().type() == kTPU, "host_pointer: expected a tpu tensor, got one on ",
+                          tensor.device());
+              int64_t offset;
+              void *pointer = nullptr;
+              check(tt_storage_host_pointer(storage_of(tensor.storage().unsafeGetStorageImpl(), &offset),
+                                            writable, &pointer));
+              if (!pointer)
+                  return 0;
+              return reinterpret_cast<int64_t>(pointer) + offset +
+                     tensor.storage_offset() * static_cast<int64_t>(tensor.element_size());
+          });
     m.def("storage_version(Tensor tensor) -> int", [](const Tensor &tensor) {
         int64_t offset;
-        return static_cast<int64_t>(tt_storage_version(storage_of(tensor.storage().unsafeGetStorageImpl(), &offset)));
+        return static_cast<int64_t>(
+            tt_storage_version(storage_of(tensor.storage().unsafeGetStorageImpl(), &offset)));
     });
 }
 
@@ -144,11 +154,13 @@ static void register_all() {
     define_statistics(*helpers);
     define_tensors(*helpers);
     register_fallback(*helpers);
-    auto *aten = new torch::Library(torch::Library::IMPL, "aten", DispatchKey::PrivateUse1, __FILE__, __LINE__);
+    auto *aten =
+        new torch::Library(torch::Library::IMPL, "aten", DispatchKey::PrivateUse1, __FILE__, __LINE__);
     register_special(*aten);
     register_nn(*aten);
     register_rows(*aten);
-    // Copies handle the lazy bits themselves: the keys' own fallback would clone, which copies, which would not end.
+    // Copies handle the lazy bits themselves: the keys' own fallback would clone, which copies, which would
+    // not end.
     for (const auto key : {DispatchKey::Conjugate, DispatchKey::Negative}) {
         auto *bits = new torch::Library(torch::Library::IMPL, "aten", key, __FILE__, __LINE__);
         bits->impl("_copy_from", torch::CppFunction::makeFallthrough());

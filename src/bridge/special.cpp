@@ -1,5 +1,6 @@
-// special.cpp - ops that are about PyTorch's tensor object and not about values: factories, copies between devices, views, resize,
-// set_; and ops whose result shape depends on values, which read back. Must not compute anything that a row could.
+// special.cpp - ops that are about PyTorch's tensor object and not about values: factories, copies between
+// devices, views, resize, set_; and ops whose result shape depends on values, which read back. Must not
+// compute anything that a row could.
 #include "bridge/tensor.h"
 #include <ATen/EmptyTensor.h>
 #include <ATen/ExpandUtils.h>
@@ -23,13 +24,14 @@ using OptionalType = std::optional<at::ScalarType>;
 
 // ---------------------------------------------------------------- factories
 static void check_options(std::optional<at::Layout> layout, std::optional<bool> pin) {
-    TORCH_CHECK_NOT_IMPLEMENTED(c10::layout_or_default(layout) == at::kStrided, "tpu has only strided tensors, not ",
-                                c10::layout_or_default(layout));
+    TORCH_CHECK_NOT_IMPLEMENTED(c10::layout_or_default(layout) == at::kStrided,
+                                "tpu has only strided tensors, not ", c10::layout_or_default(layout));
     TORCH_CHECK(!pin.value_or(false), "Only dense CPU tensors can be pinned");
 }
 
-static Tensor empty(IntArrayRef size, OptionalType type, std::optional<at::Layout> layout, std::optional<Device> device,
-                    std::optional<bool> pin, std::optional<at::MemoryFormat> format) {
+static Tensor empty(IntArrayRef size, OptionalType type, std::optional<at::Layout> layout,
+                    std::optional<Device> device, std::optional<bool> pin,
+                    std::optional<at::MemoryFormat> format) {
     check_options(layout, pin);
     const auto scalar_type = c10::dtype_or_default(type);
     const auto on = resolve(device);
@@ -38,12 +40,14 @@ static Tensor empty(IntArrayRef size, OptionalType type, std::optional<at::Layou
     TORCH_CHECK(*format != at::MemoryFormat::Preserve, "empty does not support preserve_format");
     const size_t rank = *format == at::MemoryFormat::ChannelsLast ? 4 : 5;
     TORCH_CHECK(size.size() == rank, "required rank ", rank, " tensor to use ", *format, " format");
-    const auto strides = rank == 4 ? c10::get_channels_last_strides_2d(size) : c10::get_channels_last_strides_3d(size);
+    const auto strides =
+        rank == 4 ? c10::get_channels_last_strides_2d(size) : c10::get_channels_last_strides_3d(size);
     return empty_strided_on(on, size, strides, scalar_type);
 }
 
-static Tensor empty_strided(IntArrayRef size, IntArrayRef stride, OptionalType type, std::optional<at::Layout> layout,
-                            std::optional<Device> device, std::optional<bool> pin) {
+static Tensor empty_strided(IntArrayRef size, IntArrayRef stride, OptionalType type,
+                            std::optional<at::Layout> layout, std::optional<Device> device,
+                            std::optional<bool> pin) {
     check_options(layout, pin);
     TORCH_CHECK(size.size() == stride.size(), "dimensionality of sizes (", size.size(),
                 ") must match dimensionality of strides (", stride.size(), ")");
@@ -104,8 +108,10 @@ static void check_copy(const Tensor &from, const Tensor &to) {
         at::assert_no_internal_overlap(to);
     if (from.device() == to.device() && from.storage().is_alias_of(to.storage()) && !from.is_same(to))
         at::assert_no_partial_overlap(to, from);
-    TORCH_CHECK(from.is_cpu() || from.device().type() == kTPU, "cannot copy from ", from.device(), " to ", to.device());
-    TORCH_CHECK(to.is_cpu() || to.device().type() == kTPU, "cannot copy from ", from.device(), " to ", to.device());
+    TORCH_CHECK(from.is_cpu() || from.device().type() == kTPU, "cannot copy from ", from.device(), " to ",
+                to.device());
+    TORCH_CHECK(to.is_cpu() || to.device().type() == kTPU, "cannot copy from ", from.device(), " to ",
+                to.device());
 }
 
 static Tensor copy_from(const Tensor &from, const Tensor &to, bool non_blocking) {
@@ -113,7 +119,8 @@ static Tensor copy_from(const Tensor &from, const Tensor &to, bool non_blocking)
     check_copy(from, to);
     if (to.numel() == 0 || from.is_same(to))
         return to;
-    if (C10_UNLIKELY(to.device().type() == kTPU && to.is_conj())) { // the memory holds the conjugate of what is read
+    if (C10_UNLIKELY(to.device().type() == kTPU &&
+                     to.is_conj())) { // the memory holds the conjugate of what is read
         copy_from(from.conj(), to.conj(), non_blocking);
         return to;
     }
@@ -143,7 +150,9 @@ static Tensor copy_from_and_resize(const Tensor &from, const Tensor &to) {
     return copy_from(from, to, false);
 }
 
-void write_back(const Tensor &from, const Tensor &to) { copy_from_and_resize(from, to); }
+void write_back(const Tensor &from, const Tensor &to) {
+    copy_from_and_resize(from, to);
+}
 
 static at::Scalar local_scalar_dense(const Tensor &self) {
     ensure_started();
@@ -181,8 +190,9 @@ void resize_to(c10::TensorImpl *impl, IntArrayRef sizes) {
         TORCH_CHECK(size >= 0, "Trying to create tensor with negative dimension ", size, ": ", sizes);
     impl->set_sizes_contiguous(sizes);
     if (impl->numel() != 0)
-        grow_storage(impl, static_cast<int64_t>(at::detail::computeStorageNbytesContiguous(
-                               impl->sizes(), impl->itemsize(), static_cast<size_t>(impl->storage_offset()))));
+        grow_storage(impl,
+                     static_cast<int64_t>(at::detail::computeStorageNbytesContiguous(
+                         impl->sizes(), impl->itemsize(), static_cast<size_t>(impl->storage_offset()))));
 }
 
 static const Tensor &resize_(const Tensor &self, IntArrayRef sizes, std::optional<at::MemoryFormat> format) {
@@ -203,14 +213,15 @@ static const Tensor &resize_output_(const Tensor &self, IntArrayRef sizes, Devic
     return self;
 }
 
-static Tensor &set_storage(Tensor &self, at::Storage storage, int64_t offset, IntArrayRef sizes, IntArrayRef strides) {
+static Tensor &set_storage(Tensor &self, at::Storage storage, int64_t offset, IntArrayRef sizes,
+                           IntArrayRef strides) {
     const bool contiguous = strides.data() == nullptr || (strides.empty() && !sizes.empty());
-    TORCH_CHECK(storage.device() == self.device(), "Attempted to set the storage of a tensor on device \"", self.device(),
-                "\" to a storage on different device \"", storage.device(),
+    TORCH_CHECK(storage.device() == self.device(), "Attempted to set the storage of a tensor on device \"",
+                self.device(), "\" to a storage on different device \"", storage.device(),
                 "\".  This is no longer allowed; the devices must match.");
     TORCH_CHECK(offset >= 0, "Tensor: invalid storage offset ", offset);
-    TORCH_CHECK(contiguous || sizes.size() == strides.size(), "unequal size length (", sizes.size(), ") and stride length (",
-                strides.size(), ")");
+    TORCH_CHECK(contiguous || sizes.size() == strides.size(), "unequal size length (", sizes.size(),
+                ") and stride length (", strides.size(), ")");
     auto *impl = self.unsafeGetTensorImpl();
     impl->set_storage_keep_dtype(std::move(storage));
     impl->set_storage_offset(offset);
@@ -219,15 +230,16 @@ static Tensor &set_storage(Tensor &self, at::Storage storage, int64_t offset, In
     else
         impl->set_sizes_and_strides(sizes, strides);
     if (impl->numel() != 0)
-        grow_storage(impl, static_cast<int64_t>(at::detail::computeStorageNbytes(
-                               impl->sizes(), impl->strides(), impl->itemsize(), static_cast<size_t>(offset))));
+        grow_storage(impl,
+                     static_cast<int64_t>(at::detail::computeStorageNbytes(
+                         impl->sizes(), impl->strides(), impl->itemsize(), static_cast<size_t>(offset))));
     return self;
 }
 
 static Tensor &set_empty(Tensor &self) {
     tt_storage *storage = tt_storage_create(self.device().index(), 0);
-    auto impl = c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), 0, make_data_ptr(storage),
-                                                      allocator(), true);
+    auto impl = c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), 0,
+                                                      make_data_ptr(storage), allocator(), true);
     return set_storage(self, c10::Storage(std::move(impl)), 0, {0}, {});
 }
 
@@ -245,18 +257,20 @@ static bool same_shallow_type(const Tensor &self, const Tensor &from) {
     const auto plain = [](const Tensor &tensor) {
         const auto keys = tensor.key_set();
         return tensor.layout() == at::kStrided && (tensor.is_cpu() || tensor.device().type() == kTPU) &&
-               !keys.has(DispatchKey::Python) && !keys.has(DispatchKey::Functionalize) && !tensor.is_quantized() &&
-               !tensor.is_nested();
+               !keys.has(DispatchKey::Python) && !keys.has(DispatchKey::Functionalize) &&
+               !tensor.is_quantized() && !tensor.is_nested();
     };
     return plain(self) && plain(from);
 }
 
 // ---------------------------------------------------------------- results that depend on values
 static bool equal(const Tensor &self, const Tensor &other) {
-    TORCH_CHECK(self.device() == other.device(), "Expected all tensors to be on the same device, but found at least two devices, ",
+    TORCH_CHECK(self.device() == other.device(),
+                "Expected all tensors to be on the same device, but found at least two devices, ",
                 self.device(), " and ", other.device(), "!");
-    TORCH_CHECK(self.scalar_type() == other.scalar_type(), "Expected object of data type ", self.scalar_type(),
-                " but got data type ", other.scalar_type(), " for argument 'other' in call to equal");
+    TORCH_CHECK(self.scalar_type() == other.scalar_type(), "Expected object of data type ",
+                self.scalar_type(), " but got data type ", other.scalar_type(),
+                " for argument 'other' in call to equal");
     if (self.sizes() != other.sizes())
         return false;
     return self.numel() == 0 || at::all(at::eq(self, other)).item<bool>();
@@ -264,7 +278,8 @@ static bool equal(const Tensor &self, const Tensor &other) {
 
 static Tensor masked_select(const Tensor &self, const Tensor &mask) {
     TORCH_CHECK(mask.scalar_type() == at::kBool, "masked_select: expected BoolTensor for mask");
-    TORCH_CHECK(self.device() == mask.device(), "Expected all tensors to be on the same device, but found at least two devices, ",
+    TORCH_CHECK(self.device() == mask.device(),
+                "Expected all tensors to be on the same device, but found at least two devices, ",
                 self.device(), " and ", mask.device(), "!");
     const auto shape = at::infer_size_dimvector(self.sizes(), mask.sizes());
     const Tensor where = at::nonzero(mask.expand(shape).reshape({-1})).squeeze(1);
@@ -273,18 +288,59 @@ static Tensor masked_select(const Tensor &self, const Tensor &mask) {
 
 static const char *const kHostOps[] = {
     // The shape of the result depends on values.
-    "nonzero", "nonzero.out", "_unique2", "_unique", "unique_dim", "unique_consecutive", "unique_dim_consecutive",
-    "repeat_interleave.Tensor", "bincount", "nonzero_static", "masked_select.out", "_assert_async", "_assert_async.msg",
-    "_functional_assert_async.msg", "histogram.bins_tensor", "histogram.bin_ct",
-    // Dense decompositions: StableHLO has none of them, so all plugins share one path through LAPACK on the host, counted apart
+    "nonzero",
+    "nonzero.out",
+    "_unique2",
+    "_unique",
+    "unique_dim",
+    "unique_consecutive",
+    "unique_dim_consecutive",
+    "repeat_interleave.Tensor",
+    "bincount",
+    "nonzero_static",
+    "masked_select.out",
+    "_assert_async",
+    "_assert_async.msg",
+    "_functional_assert_async.msg",
+    "histogram.bins_tensor",
+    "histogram.bin_ct",
+    // Dense decompositions: StableHLO has none of them, so all plugins share one path through LAPACK on the
+    // host, counted apart
     // from the fallback. The functional and in-place forms of structured ops arrive here as their out= form.
-    "_cholesky_solve_helper", "_histogramdd_bin_edges", "_histogramdd_from_bin_cts", "_histogramdd_from_bin_tensors",
-    "_linalg_det.result", "_linalg_eigh.eigenvalues", "_linalg_eigvals", "_linalg_slogdet.sign", "_linalg_solve_ex.result",
-    "_linalg_svd.U", "cholesky", "cholesky.out", "cholesky_inverse", "cholesky_inverse.out", "geqrf", "geqrf.a",
-    "linalg_cholesky_ex.L", "linalg_eig", "linalg_eig.out", "linalg_eigvals.out", "linalg_householder_product",
-    "linalg_householder_product.out", "linalg_inv_ex.inverse", "linalg_ldl_factor_ex.out", "linalg_ldl_solve.out",
-    "linalg_lstsq.out", "linalg_lu.out", "linalg_lu_factor_ex.out", "linalg_lu_solve.out", "linalg_matrix_exp",
-    "linalg_qr.out", "lu_unpack.out", "ormqr", "ormqr.out",
+    "_cholesky_solve_helper",
+    "_histogramdd_bin_edges",
+    "_histogramdd_from_bin_cts",
+    "_histogramdd_from_bin_tensors",
+    "_linalg_det.result",
+    "_linalg_eigh.eigenvalues",
+    "_linalg_eigvals",
+    "_linalg_slogdet.sign",
+    "_linalg_solve_ex.result",
+    "_linalg_svd.U",
+    "cholesky",
+    "cholesky.out",
+    "cholesky_inverse",
+    "cholesky_inverse.out",
+    "geqrf",
+    "geqrf.a",
+    "linalg_cholesky_ex.L",
+    "linalg_eig",
+    "linalg_eig.out",
+    "linalg_eigvals.out",
+    "linalg_householder_product",
+    "linalg_householder_product.out",
+    "linalg_inv_ex.inverse",
+    "linalg_ldl_factor_ex.out",
+    "linalg_ldl_solve.out",
+    "linalg_lstsq.out",
+    "linalg_lu.out",
+    "linalg_lu_factor_ex.out",
+    "linalg_lu_solve.out",
+    "linalg_matrix_exp",
+    "linalg_qr.out",
+    "lu_unpack.out",
+    "ormqr",
+    "ormqr.out",
 };
 
 bool is_host_op(const char *name) {

@@ -1,5 +1,5 @@
-// throw.h - from tt_status to the exception that PyTorch would raise: the one place where errors turn into C++.
-// Codes and their Python exceptions: tables/status.def. Knows nothing of ops.
+// throw.h - from tt_status to the exception that PyTorch would raise: the one place where errors turn into
+// C++. Codes and their Python exceptions: tables/status.def. Knows nothing of ops.
 #pragma once
 #include "base/status.h"
 #include <c10/util/Exception.h>
@@ -34,6 +34,8 @@ inline void check(tt_status status) {
 }
 
 // For destructors and noexcept functions.
-inline void ignore(tt_status status) { tt_status_free(status); }
+inline void ignore(tt_status status) {
+    tt_status_free(status);
+}
 
 } // namespace tpu

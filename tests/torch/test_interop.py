@@ -78,7 +78,7 @@ def test_default_device_and_dtype():
         assert torch.ones(2).device.type == "tpu" and torch.nn.Linear(2, 2).weight.device.type == "tpu"
         assert torch.arange(3).tolist() == [0, 1, 2]
     finally:
-        torch.set_default_device("cpu")
+        torch.set_default_device(None)
     i = torch.tensor([1, 2], device="tpu")
     torch.set_default_dtype(torch.float64)
     try:
