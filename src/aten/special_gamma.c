@@ -101,10 +101,10 @@ LOWER_FN(lower_special_igamma) {
     hlo_ref r = upper ? hlo_select(g, tail, q, hlo_sub(g, one, p)) : hlo_select(g, tail, hlo_sub(g, one, q), p);
     hlo_ref all = upper ? zero : one, nothing = upper ? one : zero, nan = elem_number(&e, NAN);
     hlo_ref ainf = elem_compare(&e, "EQ", a, INFINITY), xinf = elem_compare(&e, "EQ", x, INFINITY);
+    r = hlo_select(g, hlo_binary(g, HLO_OR, elem_nan(&e, a), elem_nan(&e, x)), nan, r);
     r = hlo_select(g, xinf, hlo_select(g, ainf, nan, all), hlo_select(g, ainf, nothing, r));
     r = hlo_select(g, elem_compare(&e, "EQ", x, 0), nothing, r);
     r = hlo_select(g, elem_compare(&e, "EQ", a, 0), hlo_select(g, elem_compare(&e, "GT", x, 0), all, nan), r);
     hlo_ref bad = hlo_binary(g, HLO_OR, elem_compare(&e, "LT", a, 0), elem_compare(&e, "LT", x, 0));
-    bad = hlo_binary(g, HLO_OR, bad, hlo_binary(g, HLO_OR, elem_nan(&e, a), elem_nan(&e, x)));
     return elem_end(&e, hlo_select(g, bad, nan, r));
 }
