@@ -455,8 +455,8 @@ static void order_by_stride(const tt_tensor *t, int *order) {
 }
 
 /* TensorIterator's fast setup: all operands of one shape and all contiguous, all channels_last, or all of the
- * same dense strides. */
-static bool order_fast(int n, const tt_tensor *const *in, const hlo_type *shape, int *order) {
+ * same dense strides, which the result then takes as they are. */
+static bool order_fast(int n, const tt_tensor *const *in, const hlo_type *shape, int *order, const int64_t **out_strides) {
     static const int channels_last[4] = {0, 2, 3, 1};
     bool contiguous = true, last = shape->rank == 4, equal = true;
     int identity[HLO_MAX_RANK];
@@ -488,7 +488,10 @@ static bool order_fast(int n, const tt_tensor *const *in, const hlo_type *shape,
     if (!equal)
         return false;
     order_by_stride(first, order);
-    return dense_in(first, order);
+    if (!dense_in(first, order))
+        return false;
+    *out_strides = first->strides;
+    return true;
 }
 
 typedef struct operand_strides { int n; int64_t (*s)[HLO_MAX_RANK]; const int64_t *shape; } operand_strides;
@@ -542,12 +545,26 @@ static void order_general(tt_lower *L, int n, const tt_tensor *const *in, const 
 
 void lower_out_pointwise(tt_lower *L, hlo_ref value, int n, const tt_tensor *const *inputs) {
     int order[HLO_MAX_RANK] = {0};
+    const int64_t *strides = NULL;
     if (value != HLO_NONE) {
         const hlo_type *shape = hlo_type_of(L->g, value);
-        if (!order_fast(n, inputs, shape, order))
+        if (!order_fast(n, inputs, shape, order, &strides))
             order_general(L, n, inputs, shape, order);
     }
     lower_out_ordered(L, value, order);
+    L->outs[L->n_outs - 1].strides = strides;
 }
 
-void lower_out_like(tt_lower *L, hlo_ref value, const tt_tensor *input) { lower_out_pointwise(L, value, 1, &input); }
+/* empty_like keeps the strides of a tensor that is dense in some order; one without elements always is. */
+void lower_out_like(tt_lower *L, hlo_ref value, const tt_tensor *input) {
+    lower_out_pointwise(L, value, 1, &input);
+    if (value == HLO_NONE || !same_shape(input, hlo_type_of(L->g, value)))
+        return;
+    int order[HLO_MAX_RANK];
+    bool empty = false;
+    for (int i = 0; i < input->rank; i++)
+        empty = empty || !input->dims[i];
+    order_by_stride(input, order);
+    if (empty || dense_in(input, order))
+        L->outs[L->n_outs - 1].strides = input->strides;
+}

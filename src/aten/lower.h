@@ -52,6 +52,7 @@ typedef struct tt_out {
     hlo_ref value;
     int64_t integer;                 /* TT_OUT_INT, and n of TT_OUT_TENSORS_BEGIN */
     int order[HLO_MAX_RANK];         /* memory order: order[0] is the slowest dim; identity = contiguous */
+    const int64_t *strides;          /* NULL, or the dense strides to show, which may be odd for dims of size 1 */
 } tt_out;
 
 typedef struct tt_lower tt_lower;

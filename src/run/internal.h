@@ -57,7 +57,10 @@ typedef struct tt_sig_result {
     const int64_t *dims, *strides;
 } tt_sig_result;
 
-typedef struct tt_slot { uint16_t arg; int16_t element; bool is_int; } tt_slot; /* a runtime scalar: which argument (element of its list, -1) */
+/* A runtime scalar: which argument (element of its list, -1). dim >= 0: where a view starts along that dim of its storage's value; arg is
+ * then the tensor, TT_SLOT_TARGET | k the k-th target. */
+typedef struct tt_slot { uint16_t arg; int16_t element; bool is_int; int8_t dim; } tt_slot;
+enum { TT_SLOT_TARGET = 0x8000 };
 
 struct tt_program;
 typedef struct tt_sig {

@@ -29,7 +29,7 @@ static void add_storage(tt_key *k, tt_arena *arena, tt_storage *s) {
     k->storages[k->n_storages++] = s;
 }
 
-static void add_slot(tt_key *k, tt_arena *arena, int arg, int element, bool is_int, double d, int64_t i) {
+static tt_slot *add_slot(tt_key *k, tt_arena *arena, int arg, int element, bool is_int, double d, int64_t i) {
     uint64_t bits;
     memcpy(&bits, &d, sizeof bits);
     tt_hash_word(&k->full, is_int ? (uint64_t)i : bits);
@@ -39,24 +39,50 @@ static void add_slot(tt_key *k, tt_arena *arena, int arg, int element, bool is_i
         if (n) { memcpy(slots, k->slots, sizeof *slots * (size_t)n); memcpy(f, k->slot_f64, sizeof *f * (size_t)n); memcpy(v, k->slot_i64, sizeof *v * (size_t)n); }
         k->slots = slots; k->slot_f64 = f; k->slot_i64 = v; k->cap_slots = cap;
     }
-    k->slots[k->n_slots] = (tt_slot){(uint16_t)arg, (int16_t)element, is_int};
-    k->slot_f64[k->n_slots] = d; k->slot_i64[k->n_slots++] = i;
+    k->slots[k->n_slots] = (tt_slot){(uint16_t)arg, (int16_t)element, is_int, -1};
+    k->slot_f64[k->n_slots] = d; k->slot_i64[k->n_slots] = i;
+    return &k->slots[k->n_slots++];
 }
 
-static void key_view(tt_key *k, const tt_tensor *t, const hlo_type *base) {
-    tt_strided view = tt_strided_of(t);
-    if (base && tt_view_is_whole(&view, base)) { mix(k, 1); return; }
-    mix(k, (uint64_t)t->offset << 8 | 2);
+/* Strides of a whole view that its value does not tell: those of dims of size 1, which results may inherit. */
+static void key_odd_strides(tt_key *k, const tt_tensor *t) {
+    int64_t stride = 1;
+    for (int i = t->rank - 1; i >= 0; i--) {
+        if (__builtin_expect(t->dims[i] == 1 && t->strides[i] != stride, 0)) mix(k, (uint64_t)t->strides[i] << 8 | (uint64_t)i);
+        stride *= t->dims[i] > 1 ? t->dims[i] : 1;
+    }
+}
+
+static void key_strides(tt_key *k, const tt_tensor *t) {
     for (int i = 0; i < t->rank; i++) { mix(k, (uint64_t)t->dims[i]); mix(k, (uint64_t)t->strides[i]); }
 }
 
-static void key_tensor(tt_key *k, tt_arena *arena, int arg, bool in_list, const tt_tensor *t) {
+/* arg, element: as in tt_slot. base: NULL when the view's own value does not matter. */
+static void key_view(tt_key *k, tt_arena *arena, int arg, int element, const tt_tensor *t, const hlo_type *base) {
+    tt_strided view = tt_strided_of(t);
+    if (base && tt_view_is_whole(&view, base)) { mix(k, 1); key_odd_strides(k, t); return; }
+    int dims[HLO_MAX_RANK]; int64_t starts[HLO_MAX_RANK], fixed = t->offset, unit = 1;
+    int n = base ? tt_view_moves(&view, base, dims, starts) : 0;
+    for (int m = n, j = n ? base->rank - 1 : -1; j >= 0; j--) { /* what is left of the offset when the moving dims start at 0 */
+        if (m && dims[m - 1] == j) fixed -= starts[--m] * unit;
+        unit *= base->dims[j];
+    }
+    mix(k, (uint64_t)fixed << 8 | (n ? 5 : 2));
+    key_strides(k, t);
+    for (int m = 0; m < n; m++) {
+        mix(k, (uint64_t)dims[m]);
+        add_slot(k, arena, arg, element, true, 0, starts[m])->dim = (int8_t)dims[m];
+        k->moves = true;
+    }
+}
+
+static void key_tensor(tt_key *k, tt_arena *arena, int arg, int element, const tt_tensor *t) {
     if (!t) { mix(k, 0x7fff); return; }
     mix(k, (uint64_t)t->dtype << 16 | (uint64_t)t->rank << 8 | (uint64_t)(t->wrapped | t->conj << 1 | t->neg << 2 | (t->storage != NULL) << 3));
     if (!t->storage) {
         tt_class c = tt_dtype_class(t->dtype);
-        if (!in_list && c == TT_CLASS_FLOAT) add_slot(k, arena, arg, -1, false, t->number[0], 0);
-        else if (!in_list && (c == TT_CLASS_SINT || c == TT_CLASS_UINT)) add_slot(k, arena, arg, -1, true, 0, t->integer);
+        if (element < 0 && c == TT_CLASS_FLOAT) add_slot(k, arena, arg, -1, false, t->number[0], 0);
+        else if (element < 0 && (c == TT_CLASS_SINT || c == TT_CLASS_UINT)) add_slot(k, arena, arg, -1, true, 0, t->integer);
         else {
             uint64_t bits[2];
             memcpy(bits, t->number, sizeof bits);
@@ -68,7 +94,7 @@ static void key_tensor(tt_key *k, tt_arena *arena, int arg, bool in_list, const 
     mix(k, t->storage->mark);
     const hlo_type *base = tt_storage_type(t->storage, t->dtype);
     mix(k, (uint64_t)(uintptr_t)base ^ (t->storage->value == NULL));
-    key_view(k, t, base);
+    key_view(k, arena, arg, element, t, base);
 }
 
 static void key_ints(tt_key *k, int n, const int64_t *v) {
@@ -85,8 +111,8 @@ static void key_arg(tt_key *k, tt_arena *arena, int i, const tt_arg *a) {
     mix(k, (uint64_t)a->tag << 32 | (uint32_t)a->n);
     switch (a->tag) {
     case TT_ARG_NONE: case TT_ARG_DEVICE: case TT_ARG_GENERATOR: break;
-    case TT_ARG_TENSOR: key_tensor(k, arena, i, false, a->u.tensor); break;
-    case TT_ARG_TENSORS: for (int e = 0; e < a->n; e++) key_tensor(k, arena, i, true, a->u.tensors[e]); break;
+    case TT_ARG_TENSOR: key_tensor(k, arena, i, -1, a->u.tensor); break;
+    case TT_ARG_TENSORS: for (int e = 0; e < a->n; e++) key_tensor(k, arena, i, e, a->u.tensors[e]); break;
     case TT_ARG_INT: mix(k, (uint64_t)a->u.i); break;
     case TT_ARG_BOOL: mix(k, a->u.i != 0); break;
     case TT_ARG_DOUBLE: add_slot(k, arena, i, -1, false, a->u.d, 0); break;
@@ -115,14 +141,14 @@ static void key_targets(tt_key *k, tt_arena *arena, const tt_call *call) {
         tt_strided view = tt_strided_of(t);
         mix(k, (uint64_t)t->dtype << 16 | (uint64_t)t->rank << 8 | (uint64_t)(t->conj << 1 | t->neg << 2));
         if (t->storage->mark_epoch != call_epoch && tt_view_covers(&view, t->storage->bytes, NULL)) {
-            mix(k, 4); key_view(k, t, NULL); /* written whole and not read: no input */
+            mix(k, 4); key_view(k, arena, 0, -1, t, NULL); /* written whole and not read: no input */
             continue;
         }
         add_storage(k, arena, t->storage);
         const hlo_type *base = tt_storage_type(t->storage, t->dtype);
         mix(k, t->storage->mark); mix(k, (uint64_t)(uintptr_t)base ^ (t->storage->value == NULL));
         mix(k, (uint64_t)t->storage->bytes);
-        key_view(k, t, base);
+        key_view(k, arena, TT_SLOT_TARGET | i, -1, t, base);
     }
 }
 
@@ -139,11 +165,15 @@ typedef struct family { int n_constants; uint64_t baked; bool known; } family; /
 
 static tt_map *signatures, *families;
 
+enum { CONSTANTS_BEFORE_SLOTS = 3, PLACES_BEFORE_SLOTS = 2, ARGS_THAT_MAY_BE_SLOTS = 64 };
+
+static bool is_baked(uint64_t baked, int arg) { return arg < ARGS_THAT_MAY_BE_SLOTS && baked >> arg & 1; }
+
 static tt_hash slot_key(const tt_key *k, uint64_t baked) {
     tt_hash h = k->family;
     tt_hash_word(&h, 0x51075107);
     for (int i = 0; i < k->n_slots; i++) {
-        if (!(baked >> k->slots[i].arg & 1)) continue;
+        if (k->slots[i].dim >= 0 || !is_baked(baked, k->slots[i].arg)) continue;
         uint64_t bits;
         memcpy(&bits, &k->slot_f64[i], sizeof bits);
         tt_hash_word(&h, k->slots[i].is_int ? (uint64_t)k->slot_i64[i] : bits);
@@ -153,7 +183,7 @@ static tt_hash slot_key(const tt_key *k, uint64_t baked) {
 
 static bool all_baked(const tt_key *k, uint64_t baked) {
     for (int i = 0; i < k->n_slots; i++)
-        if (!(baked >> k->slots[i].arg & 1)) return false;
+        if (k->slots[i].dim >= 0 || !is_baked(baked, k->slots[i].arg)) return false;
     return true;
 }
 
@@ -164,8 +194,6 @@ static tt_status create(const tt_call *call, const tt_key *k, tt_hash key, bool 
     return TT_OK;
 }
 
-enum { CONSTANTS_BEFORE_SLOTS = 3, ARGS_THAT_MAY_BE_SLOTS = 64 };
-
 static tt_status find_signature(const tt_call *call, tt_key *k, tt_arena *arena, tt_sig **out) {
     if (!signatures) { signatures = tt_map_create(); families = tt_map_create(); }
     *out = tt_map_find(signatures, k->full);
@@ -174,7 +202,7 @@ static tt_status find_signature(const tt_call *call, tt_key *k, tt_arena *arena,
     if (!k->n_slots || call->n_args > ARGS_THAT_MAY_BE_SLOTS) return create(call, k, k->full, false, arena, &baked, out);
     family *f = tt_map_find(families, k->family);
     if (!f) { f = tt_calloc(1, sizeof *f); tt_map_put(families, k->family, f); }
-    if (f->known && f->n_constants >= CONSTANTS_BEFORE_SLOTS && !all_baked(k, f->baked)) {
+    if (f->known && f->n_constants >= (k->moves ? PLACES_BEFORE_SLOTS : CONSTANTS_BEFORE_SLOTS) && !all_baked(k, f->baked)) {
         /* Slots of baked arguments stay parameters nobody reads; their values are in the key. */
         tt_hash key = slot_key(k, f->baked);
         *out = tt_map_find(signatures, key);

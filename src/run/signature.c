@@ -39,7 +39,21 @@ typedef struct builder {
     const tt_key *key;
     hlo_ref *storage_value;    /* per storage of the key: its parameter, or HLO_NONE when it holds nothing */
     bool use_slots;
+    hlo_ref *starts;           /* per slot: a view's start */
 } builder;
+
+/* Where a view starts along each dim of its value, when it moves. */
+static bool find_starts(const builder *b, int arg, int element, hlo_ref *out) {
+    bool moves = false;
+    memset(out, 0, sizeof *out * HLO_MAX_RANK);
+    for (int i = 0; b->use_slots && i < b->key->n_slots; i++) {
+        tt_slot s = b->key->slots[i];
+        if (s.dim < 0 || s.arg != arg || s.element != element) continue;
+        out[s.dim] = b->starts[i];
+        moves = true;
+    }
+    return moves;
+}
 
 static hlo_ref base_value(builder *b, const tt_tensor *t) {
     uint32_t number = t->storage->mark;
@@ -60,11 +74,12 @@ static hlo_ref host_scalar(builder *b, int arg, const tt_tensor *t) {
     return HLO_NONE;
 }
 
-static void set_value(builder *b, int arg, tt_tensor *t) {
+static void set_value(builder *b, int arg, int element, tt_tensor *t) {
     if (!t) return;
     if (!t->storage) { t->value = host_scalar(b, arg, t); return; }
     tt_strided view = tt_strided_of(t);
-    hlo_ref x = tt_view_read(b->g, base_value(b, t), &view);
+    hlo_ref starts[HLO_MAX_RANK], base = base_value(b, t);
+    hlo_ref x = find_starts(b, arg, element, starts) ? tt_view_read_at(b->g, base, &view, starts) : tt_view_read(b->g, base, &view);
     if (t->conj) {
         hlo_ref im = hlo_unary(b->g, HLO_NEGATE, hlo_unary(b->g, HLO_IMAG, x));
         x = hlo_complex(b->g, hlo_unary(b->g, HLO_REAL, x), im);
@@ -76,9 +91,9 @@ static void set_value(builder *b, int arg, tt_tensor *t) {
 static void set_values(builder *b) {
     for (int i = 0; i < b->L.n_args; i++) {
         const tt_arg *a = &b->L.args[i];
-        if (a->tag == TT_ARG_TENSOR) set_value(b, i, a->u.tensor);
+        if (a->tag == TT_ARG_TENSOR) set_value(b, i, -1, a->u.tensor);
         if (a->tag == TT_ARG_TENSORS)
-            for (int k = 0; k < a->n; k++) set_value(b, i, a->u.tensors[k]);
+            for (int k = 0; k < a->n; k++) set_value(b, i, k, a->u.tensors[k]);
     }
 }
 
@@ -97,10 +112,12 @@ static void add_params(builder *b) {
         sig->n_slots = key->n_slots;
         b->L.slots = TT_NEW_N(b->L.arena, hlo_ref, b->L.n_args + 1);
         b->L.list_slots = TT_NEW_N(b->L.arena, hlo_ref *, b->L.n_args + 1);
+        b->starts = TT_NEW_N(b->L.arena, hlo_ref, key->n_slots + 1);
         for (int i = 0; i < key->n_slots; i++) {
             tt_slot s = key->slots[i];
             hlo_type type = hlo_type_make(s.is_int ? TT_I64 : TT_F64, 0, NULL);
             hlo_ref param = hlo_param(g, &type);
+            if (s.dim >= 0) { b->starts[i] = param; continue; }
             if (s.element < 0) { b->L.slots[s.arg] = param; continue; }
             if (!b->L.list_slots[s.arg]) b->L.list_slots[s.arg] = TT_NEW_N(b->L.arena, hlo_ref, b->L.args[s.arg].n + 1);
             b->L.list_slots[s.arg][s.element] = param;
@@ -130,6 +147,7 @@ static tt_status finish_new(builder *b, const tt_out *out, tt_sig_result *r, hlo
         strides[d] = stride;
         stride *= type->dims[d] > 1 ? type->dims[d] : 1;
     }
+    if (out->strides) memcpy(strides, out->strides, sizeof *strides * (size_t)type->rank);
     r->strides = strides;
     TT_CHECK(tt_dtype_to_torch(r->dtype) >= 0, INTERNAL, "%s makes a %s tensor, which PyTorch has not", b->sig->row->name, tt_dtype_name(r->dtype));
     *out_value = in_memory_order(b->g, out->value, r->rank, out->order);
@@ -151,7 +169,10 @@ static tt_status finish_target(builder *b, const tt_call *call, int k, const tt_
     tt_strided view = tt_strided_of(t);
     int order[HLO_MAX_RANK];
     if (tt_view_covers(&view, t->storage->bytes, order)) *out_value = in_memory_order(b->g, x, t->rank, order);
-    else *out_value = tt_view_write(b->g, base_value(b, t), &view, x);
+    else {
+        hlo_ref starts[HLO_MAX_RANK], base = base_value(b, t);
+        *out_value = find_starts(b, TT_SLOT_TARGET | k, -1, starts) ? tt_view_write_at(b->g, base, &view, x, starts) : tt_view_write(b->g, base, &view, x);
+    }
     return TT_OK;
 }
 

@@ -267,13 +267,8 @@ static hlo_ref apply_frame(hlo_graph *g, hlo_ref base, const plan *p) {
     return hlo_reshape(g, base, p->rank, p->shape);
 }
 
-static hlo_ref read_plan(hlo_graph *g, hlo_ref base, const tt_strided *v, const plan *p) {
-    hlo_ref x = apply_frame(g, base, p);
-    if (p->slice || p->stepped) {
-        int64_t limit[MAX];
-        for (int i = 0; i < p->rank; i++) limit[i] = p->start[i] + (p->count[i] - 1) * p->step[i] + 1;
-        x = hlo_slice(g, x, p->start, limit, p->step);
-    }
+/* From the slice to the view: its dims in their order, and those without a stride. */
+static hlo_ref shape_members(hlo_graph *g, hlo_ref x, const tt_strided *v, const plan *p) {
     int64_t dims[MAX], order[MAX], mapping[MAX]; int n = 0;
     for (int i = 0; i < p->n_members; i++) { dims[i] = p->members[i].n; order[i] = p->order[i]; }
     x = hlo_reshape(g, x, p->n_members, dims);
@@ -285,6 +280,83 @@ static hlo_ref read_plan(hlo_graph *g, hlo_ref base, const tt_strided *v, const 
         if (real) mapping[n++] = i;
     }
     return broadcast ? hlo_broadcast_in_dim(g, x, v->rank, v->dims, mapping) : hlo_reshape(g, x, v->rank, v->dims);
+}
+
+static hlo_ref read_plan(hlo_graph *g, hlo_ref base, const tt_strided *v, const plan *p) {
+    hlo_ref x = apply_frame(g, base, p);
+    if (p->slice || p->stepped) {
+        int64_t limit[MAX];
+        for (int i = 0; i < p->rank; i++) limit[i] = p->start[i] + (p->count[i] - 1) * p->step[i] + 1;
+        x = hlo_slice(g, x, p->start, limit, p->step);
+    }
+    return shape_members(g, x, v, p);
+}
+
+/* ---- blocks that move ---- */
+
+/* The view as a slice of step 1 of base itself: start and count per dim of base; the plan's members and order as decode's. */
+static bool decode_block(const hlo_type *base, const tt_strided *v, plan *out) {
+    int64_t unit[MAX], rest = v->offset, stride = 1, n;
+    int member_of[MAX];
+    memset(out, 0, sizeof *out);
+    out->base_rank = out->rank = base->rank;
+    for (int j = base->rank - 1; j >= 0; j--) {
+        unit[j] = stride;
+        stride *= base->dims[j];
+        out->shape[j] = base->dims[j]; out->count[j] = out->step[j] = 1;
+        member_of[j] = -1;
+    }
+    if (v->dtype != base->dtype || !stride) return false;
+    for (int i = 0; i < v->rank; i++) {
+        if (!v->dims[i]) return false;
+        if (v->dims[i] == 1 || !v->strides[i]) continue;
+        int j = 0;
+        while (j < base->rank && (unit[j] != v->strides[i] || base->dims[j] < 2 || member_of[j] >= 0)) j++;
+        if (j == base->rank) return false;
+        member_of[j] = i; out->count[j] = v->dims[i];
+    }
+    for (int j = 0; j < base->rank; j++) {
+        n = rest / unit[j];
+        rest %= unit[j];
+        if (n < 0 || n + out->count[j] > base->dims[j]) return false;
+        out->start[j] = n;
+        if (member_of[j] >= 0) out->members[out->n_members++] = (digit){out->count[j], unit[j], member_of[j]};
+    }
+    int k = 0;
+    for (int i = 0; i < v->rank; i++)
+        for (int q = 0; q < out->n_members; q++)
+            if (out->members[q].dim == i) out->order[k++] = q;
+    for (int i = 0; i < out->n_members; i++) out->transposed |= out->order[i] != i;
+    return true;
+}
+
+static bool stays_put(int64_t size, int64_t start, int64_t count) {
+    if (size % count || start % count) return false;
+    int64_t tiles = size / count;
+    return tiles <= 4 || (tiles <= 16 && count >= 8);
+}
+
+int tt_view_moves(const tt_strided *v, const hlo_type *base, int *out_dims, int64_t *out_starts) {
+    int64_t n = 1; int found = 0;
+    for (int i = 0; i < v->rank; i++) n *= v->dims[i];
+    plan p;
+    if (n >= hlo_type_elements(base) || !decode_block(base, v, &p)) return 0;
+    for (int j = 0; j < p.rank; j++) {
+        if (p.count[j] == p.shape[j] || stays_put(p.shape[j], p.start[j], p.count[j])) continue;
+        out_dims[found] = j; out_starts[found++] = p.start[j];
+    }
+    return found;
+}
+
+static void block_starts(hlo_graph *g, const plan *p, const hlo_ref *starts, hlo_ref *out) {
+    for (int j = 0; j < p->rank; j++) out[j] = starts[j] ? starts[j] : hlo_scalar_int(g, TT_I64, p->start[j]);
+}
+
+hlo_ref tt_view_read_at(hlo_graph *g, hlo_ref base, const tt_strided *v, const hlo_ref *starts) {
+    plan p; hlo_ref at[MAX];
+    if (!base || !decode_block(hlo_type_of(g, base), v, &p)) return tt_view_read(g, base, v);
+    block_starts(g, &p, starts, at);
+    return shape_members(g, hlo_dynamic_slice(g, base, at, p.count), v, &p);
 }
 
 hlo_ref tt_view_read(hlo_graph *g, hlo_ref base, const tt_strided *v) {
@@ -328,13 +400,17 @@ static hlo_ref update_stepped(hlo_graph *g, hlo_ref x, hlo_ref update, const pla
     return hlo_select(g, mask, hlo_pad(g, update, zero, p->start, high, interior), x);
 }
 
-static hlo_ref write_plan(hlo_graph *g, hlo_ref base, const plan *p, hlo_ref value) {
-    hlo_type type = *hlo_type_of(g, base);
+static hlo_ref members_to_slice(hlo_graph *g, hlo_ref value, const plan *p) {
     int64_t dims[MAX], back[MAX];
     for (int i = 0; i < p->n_members; i++) { dims[i] = p->members[p->order[i]].n; back[p->order[i]] = i; }
     value = hlo_reshape(g, value, p->n_members, dims);
     if (p->transposed) value = hlo_transpose(g, value, back);
-    value = hlo_reshape(g, value, p->rank, p->count);
+    return hlo_reshape(g, value, p->rank, p->count);
+}
+
+static hlo_ref write_plan(hlo_graph *g, hlo_ref base, const plan *p, hlo_ref value) {
+    hlo_type type = *hlo_type_of(g, base);
+    value = members_to_slice(g, value, p);
     hlo_ref frame = p->crop ? hlo_slice(g, base, p->base_start, p->base_limit, NULL) : base;
     if (!frame) return HLO_NONE;
     hlo_type frame_type = *hlo_type_of(g, frame);
@@ -342,6 +418,13 @@ static hlo_ref write_plan(hlo_graph *g, hlo_ref base, const plan *p, hlo_ref val
     x = p->stepped ? update_stepped(g, x, value, p) : update_at(g, x, value, p->rank, p->start);
     x = hlo_reshape(g, x, frame_type.rank, frame_type.dims);
     return p->crop ? update_at(g, base, x, type.rank, p->base_start) : x;
+}
+
+hlo_ref tt_view_write_at(hlo_graph *g, hlo_ref base, const tt_strided *v, hlo_ref value, const hlo_ref *starts) {
+    plan p; hlo_ref at[MAX];
+    if (!base || !value || !decode_block(hlo_type_of(g, base), v, &p)) return tt_view_write(g, base, v, value);
+    block_starts(g, &p, starts, at);
+    return hlo_dynamic_update_slice(g, base, members_to_slice(g, value, &p), at);
 }
 
 hlo_ref tt_view_write(hlo_graph *g, hlo_ref base, const tt_strided *v, hlo_ref value) {
