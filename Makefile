@@ -8,6 +8,7 @@ ENVIRONMENT ?= .venv
 TORCH ?= torch==2.13.0+cpu
 TORCH_INDEX ?=
 export PYTHON TORCH TORCH_INDEX
+export PATH := $(PATH):$(CURDIR)/$(ENVIRONMENT)/bin
 
 WHEEL := build-wheel
 IN := $(ENVIRONMENT)/bin
@@ -39,7 +40,7 @@ demo: environment
 EXTRAS := test
 test-environment:
 	@BUILD=$(WHEEL) flock $(ENVIRONMENT).lock tools/environment.sh $(ENVIRONMENT) $(EXTRAS)
-	@PATH="$(CURDIR)/$(IN):$$PATH" flock $(WHEEL).lock ninja -C $(WHEEL) --quiet c_tests
+	@flock $(WHEEL).lock $(IN)/ninja -C $(WHEEL) --quiet c_tests
 
 test: test-environment
 	@$(PYTEST)

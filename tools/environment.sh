@@ -11,7 +11,7 @@ fail() { echo "torch_tpu: $*" >&2; exit 1; }
 say() { echo "-- $*"; }
 
 command -v "$python" > /dev/null || fail "there is no $python: install Python 3.11 or newer, or name it: make PYTHON=..."
-"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || fail "$("$python" --version) is too old: name Python 3.11 or newer with make PYTHON=..."
+"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null || fail "$python is no Python 3.11 or newer: name one, make PYTHON=..."
 for tool in gcc g++; do command -v $tool > /dev/null || fail "there is no $tool: install the C and C++ compilers"; done
 
 [ -x "$folder/bin/python" ] || { say "environment $folder"; "$python" -m venv "$folder"; }
