@@ -94,7 +94,8 @@ LOWER(lower_fractional_pool) {
     }
     hlo_ref samples = lower_value(L, 3), start[MAX_SPATIAL];
     hlo_type st = piece_type(L, samples), grid = grid_type(&f);
-    TT_CHECK(st.rank == 3 && st.dims[0] * st.dims[1] == f.batch * f.channels && st.dims[2] == f.n, INVALID_ARGUMENT, "Expect _random_samples to have size [N, C, %d]", f.n);
+    TT_CHECK(st.rank == 3 && st.dims[0] >= f.batch && st.dims[1] == f.channels && st.dims[2] == f.n, INVALID_ARGUMENT, "Expect _random_samples to have size [N, C, %d]", f.n);
+    samples = hlo_slice_dim(g, samples, 0, 0, f.batch, 1);
     for (int d = 0; d < f.n; d++) /* 2d: the samples are (w, h); 3d: (t, h, w) */
         start[d] = starts(L, &f, d, f.n == 2 ? 1 - d : d, samples, &grid);
     int64_t taps = piece_product(f.kernel, 0, f.n), all[1] = {f.batch * f.channels * piece_product(f.in, 0, f.n)}, column[MAX_SPATIAL + 2];

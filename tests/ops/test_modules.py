@@ -16,6 +16,9 @@ FAST = """Linear Bilinear Embedding Conv1d Conv2d ConvTranspose2d LazyConv1d Ada
 FractionalMaxPool2d BatchNorm1d BatchNorm2d InstanceNorm2d GroupNorm LayerNorm RMSNorm LocalResponseNorm CrossEntropyLoss NLLLoss CTCLoss
 BCELoss MultiMarginLoss GELU PReLU Softmax ReflectionPad2d CircularPad1d RNNCell LSTMCell GRU MultiheadAttention TransformerEncoderLayer""".split()
 FAST_INPUTS = 3
+TOLERANCE = {
+    "nn.CTCLoss": 1.5e-4
+}  # of the largest value; sums over all paths, where the CPU too is 9e-5 off float64
 MODES = {"strict": "DEFER_NEVER", "fused": "DEFER_AND_FUSE"}
 
 
@@ -25,9 +28,8 @@ def cases():
             for mode in MODES:
                 name = f"{info.name.removeprefix('nn.')}-{'train' if training else 'eval'}-{mode}"
                 fast = mode == "strict" and info.name.removeprefix("nn.") in FAST
-                yield pytest.param(
-                    info, training, mode, FAST_INPUTS, id=name, marks=() if fast else pytest.mark.slow
-                )
+                limit, marks = (FAST_INPUTS, ()) if fast else (None, pytest.mark.slow)
+                yield pytest.param(info, training, mode, limit, id=name, marks=marks)
                 if fast:
                     yield pytest.param(info, training, mode, None, id=name + "-all", marks=pytest.mark.slow)
 
@@ -88,7 +90,7 @@ def gradients(module, results, inputs):
     return torch.autograd.grad(wanted, leaves, weights, allow_unused=True)
 
 
-def assert_same(have, want, what):
+def assert_same(have, want, tolerance, what):
     assert len(have) == len(want), what
     for i, (h, w) in enumerate(zip(have, want, strict=True)):
         assert (h is None) == (w is None), f"{what} {i}"
@@ -97,7 +99,9 @@ def assert_same(have, want, what):
         assert h.device.type == "tpu", f"{what} {i} is on {h.device}"
         h, w = h.detach().cpu(), w.detach()
         atol = (
-            1e-5 * max(1, float(w.abs().nan_to_num(0, 0).max())) if w.numel() and w.is_floating_point() else 0
+            tolerance * max(1, float(w.abs().nan_to_num(0, 0).max()))
+            if w.numel() and w.is_floating_point()
+            else 0
         )
         torch.testing.assert_close(
             h, w, rtol=1.3e-6, atol=atol, equal_nan=True, msg=lambda m, i=i: f"{what} {i}: {m}"
@@ -130,9 +134,10 @@ def test_module(info, training, eager, limit):
         assert all(t.device.type == "tpu" for t in module["tpu"].parameters())
         inputs = {device: [*args[device], *kwargs[device].values()] for device in args}
         grads = {device: gradients(module[device], results[device], inputs[device]) for device in args}
-        assert_same(tensors(results["tpu"]), tensors(results["cpu"]), f"{what} result")
-        assert_same(list(module["tpu"].buffers()), list(module["cpu"].buffers()), f"{what} buffer")
-        assert_same(grads["tpu"], grads["cpu"], f"{what} gradient")
+        tolerance = TOLERANCE.get(info.name, 1e-5)
+        assert_same(tensors(results["tpu"]), tensors(results["cpu"]), tolerance, f"{what} result")
+        assert_same(list(module["tpu"].buffers()), list(module["cpu"].buffers()), tolerance, f"{what} buffer")
+        assert_same(grads["tpu"], grads["cpu"], tolerance, f"{what} gradient")
 
 
 @pytest.mark.parametrize(
