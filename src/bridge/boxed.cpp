@@ -4,6 +4,8 @@
 // what an op means.
 #include "bridge/tensor.h"
 #include <ATen/MemoryOverlap.h>
+#include <ATen/ops/any.h>
+#include <ATen/ops/as_strided.h>
 #include <ATen/ops/nonzero.h>
 #include <ATen/ops/unbind.h>
 
@@ -258,6 +260,7 @@ struct Boxed final : c10::OperatorKernel {
     int dtype_argument = -1;    // out= form of a factory: where the functional form has its dtype
     std::vector<int> written;   // arguments that the op writes, in schema order
     std::vector<int> returned;  // per return: the argument it is, or -1
+    bool fills = false, fills_masked = false; // fill_, zero_; masked_fill_
     bool list_returned = false; // functional form returning Tensor[]
 
     Boxed(const tt_row *row_, Form form_, const char *name_, const c10::FunctionSchema &schema)
@@ -273,6 +276,8 @@ struct Boxed final : c10::OperatorKernel {
             if (argument.type()->str() == "Tensor?[]")
                 index_list = i;
         }
+        fills = form == IN_PLACE && (!strcmp(name, "zero_") || !strncmp(name, "fill_.", 6));
+        fills_masked = form == IN_PLACE && !strncmp(name, "masked_fill_.", 13);
         if (form == OUT)
             n_core = n_args - static_cast<int>(written.size());
         if (row->flags & TT_ROW_STATS && form != IN_PLACE)
@@ -300,6 +305,7 @@ struct Boxed final : c10::OperatorKernel {
     void find_dtype_argument();
     int make_targets(const IValue *args, const tt_arg *flat, Frame &, tt_tensor **&out) const;
     void push_results(Stack *, const tt_result *, int n) const;
+    void masked_fill_expanded(const c10::OperatorHandle &, Stack *) const;
     void assign_outs(const IValue *args, const tt_result *, int n) const;
     void fail(const c10::OperatorHandle &, Stack *, tt_status) const;
 };
@@ -361,13 +367,40 @@ int Boxed::make_targets(const IValue *args, const tt_arg *flat, Frame &frame, tt
                     out[n++] = flat[argument].u.tensors[i];
             } else {
                 out[n++] = flat[argument].tag == TT_ARG_TENSOR ? flat[argument].u.tensor : nullptr;
-                if (out[n - 1])
+                if (out[n - 1] && !fills)
                     check_target(args[argument], args, n_core);
             }
         }
         return n;
     }
     return 0;
+}
+
+// A fill may write expanded dims: all appearances of an element get the same, so it is written once.
+static void narrow_expanded(tt_tensor *tensor, Frame &frame) {
+    auto *dims = frame.take<int64_t>(static_cast<size_t>(tensor->rank));
+    for (int i = 0; i < tensor->rank; i++)
+        dims[i] = tensor->dims[i] > 1 && tensor->strides[i] == 0 ? 1 : tensor->dims[i];
+    tensor->dims = dims;
+}
+
+// masked_fill_ on an expanded tensor: an element is filled where the mask is set for any of its appearances.
+void Boxed::masked_fill_expanded(const c10::OperatorHandle &op, Stack *stack) const {
+    const IValue *args = stack->data() + stack->size() - n_args;
+    const Tensor self = args[0].toTensor();
+    TORCH_WARN("Use of masked_fill_ on expanded tensors is deprecated. Please clone() the tensor before performing this "
+               "operation. This also applies to advanced indexing e.g. tensor[mask] = scalar");
+    Tensor mask = args[1].toTensor().expand(self.sizes());
+    auto sizes = self.sizes().vec();
+    for (size_t i = 0; i < sizes.size(); i++)
+        if (sizes[i] > 1 && self.strides()[i] == 0) {
+            mask = at::any(mask, static_cast<int64_t>(i), /*keepdim=*/true);
+            sizes[i] = 1;
+        }
+    Stack inner{at::as_strided(self, sizes, self.strides(), self.storage_offset()), mask, args[2]};
+    op.callBoxed(inner);
+    torch::jit::drop(*stack, static_cast<size_t>(n_args));
+    stack->emplace_back(self);
 }
 
 static Tensor wrap(const tt_result &result) {
@@ -490,6 +523,10 @@ void Boxed::operator()(const c10::OperatorHandle &op, DispatchKeySet, Stack *sta
             prepare_indices(args[index_list], indexed.device(), indexed.sizes());
         args = stack->data() + stack->size() - n_args;
     }
+    if (C10_UNLIKELY(fills_masked) && at::has_internal_overlap(args[0].toTensor()) == at::MemOverlap::Yes) {
+        masked_fill_expanded(op, stack);
+        return;
+    }
     Frame frame;
     constexpr int kArgs = 32;
     tt_arg few[kArgs];
@@ -498,6 +535,8 @@ void Boxed::operator()(const c10::OperatorHandle &op, DispatchKeySet, Stack *sta
                        : static_cast<tt_arg *>(frame.raw(sizeof(tt_arg) * static_cast<size_t>(n_lowered)));
     for (int i = 0; i < n_core; i++)
         flatten(args[i], flat[i], frame);
+    if (C10_UNLIKELY(fills) && !args[0].unsafeToTensorImpl()->is_non_overlapping_and_dense())
+        narrow_expanded(flat[0].u.tensor, frame);
     for (int i = n_core; i < n_lowered; i++) {
         flat[i].tag = i == dtype_argument ? TT_ARG_INT : TT_ARG_NONE;
         flat[i].n = 0;

@@ -1,7 +1,7 @@
 /* op.c - one call of one op: key it, find or make its signature, run or record it, put the results where they belong.
  *
  * The key covers the row, dtypes, shapes, views and structural arguments; contents never. Scalars are constants of the program until
- * they have been seen to change (three values), then they become parameters of it. */
+ * the third value seen; then they, and the places of views that move, become parameters of it. */
 #include "base/log.h"
 #include "base/map.h"
 #include "run/signature.h"
@@ -72,7 +72,6 @@ static void key_view(tt_key *k, tt_arena *arena, int arg, int element, const tt_
     for (int m = 0; m < n; m++) {
         mix(k, (uint64_t)dims[m]);
         add_slot(k, arena, arg, element, true, 0, starts[m])->dim = (int8_t)dims[m];
-        k->moves = true;
     }
 }
 
@@ -165,7 +164,7 @@ typedef struct family { int n_constants; uint64_t baked; bool known; } family; /
 
 static tt_map *signatures, *families;
 
-enum { CONSTANTS_BEFORE_SLOTS = 3, PLACES_BEFORE_SLOTS = 2, ARGS_THAT_MAY_BE_SLOTS = 64 };
+enum { CONSTANTS_BEFORE_SLOTS = 2, ARGS_THAT_MAY_BE_SLOTS = 64 };
 
 static bool is_baked(uint64_t baked, int arg) { return arg < ARGS_THAT_MAY_BE_SLOTS && baked >> arg & 1; }
 
@@ -202,7 +201,7 @@ static tt_status find_signature(const tt_call *call, tt_key *k, tt_arena *arena,
     if (!k->n_slots || call->n_args > ARGS_THAT_MAY_BE_SLOTS) return create(call, k, k->full, false, arena, &baked, out);
     family *f = tt_map_find(families, k->family);
     if (!f) { f = tt_calloc(1, sizeof *f); tt_map_put(families, k->family, f); }
-    if (f->known && f->n_constants >= (k->moves ? PLACES_BEFORE_SLOTS : CONSTANTS_BEFORE_SLOTS) && !all_baked(k, f->baked)) {
+    if (f->known && f->n_constants >= CONSTANTS_BEFORE_SLOTS && !all_baked(k, f->baked)) {
         /* Slots of baked arguments stay parameters nobody reads; their values are in the key. */
         tt_hash key = slot_key(k, f->baked);
         *out = tt_map_find(signatures, key);

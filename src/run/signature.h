@@ -7,7 +7,6 @@
 typedef struct tt_key {
     tt_hash full, family;             /* with, and without, the values of runtime scalars */
     int n_storages, cap_storages; tt_storage **storages; /* distinct, in order of appearance; storage->mark is the number */
-    bool moves;                       /* some slot is a view's start */
     int n_slots, cap_slots; tt_slot *slots; double *slot_f64; int64_t *slot_i64;
 } tt_key;
 
