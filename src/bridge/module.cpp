@@ -108,6 +108,7 @@ static void define_statistics(torch::Library &m) {
     m.def("rows() -> str[]", [] { return rows_registered(); });
     m.def("rows_unknown() -> str[]", [] { return rows_unknown(); });
     m.def("rows_twice() -> str[]", [] { return rows_twice(); });
+    m.def("host_ops() -> str[]", [] { return host_ops(); });
     m.def("torch_minor() -> int", [] { return static_cast<int64_t>(TORCH_VERSION_MINOR); });
     // name, value, "1" when the user set it, help: four texts a variable
     m.def("environment() -> str[]", [] {

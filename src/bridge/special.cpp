@@ -350,6 +350,10 @@ bool is_host_op(const char *name) {
     return false;
 }
 
+std::vector<std::string> host_ops() {
+    return {std::begin(kHostOps), std::end(kHostOps)};
+}
+
 static void host_op(const c10::OperatorHandle &op, Stack *stack) {
     ensure_started();
     run_on_cpu(op, stack, Reason::HostOp, "");

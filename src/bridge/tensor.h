@@ -111,6 +111,7 @@ Tensor to_device(const Tensor &, Device);
 void write_back(const Tensor &from, const Tensor &to); // _copy_from_and_resize
 void resize_to(c10::TensorImpl *, c10::IntArrayRef sizes);
 bool is_host_op(const char *name); // computed on the host by design, when no lowering takes it
+std::vector<std::string> host_ops();
 void register_special(torch::Library &);
 
 // ---- fallback.cpp ----
