@@ -14,7 +14,7 @@ WHEEL := build-wheel
 IN := $(ENVIRONMENT)/bin
 WORKERS ?= 2
 PYTEST := BUILD=$(CURDIR)/$(WHEEL) $(IN)/pytest -n $(WORKERS)
-SANITIZED := --buildtype=plain -Doptimization=1 -Dtorch=none -Db_lundef=false
+SANITIZED := --buildtype=plain -Doptimization=1 -Dtorch=none -Db_lundef=false -Dc_args=-w
 
 .PHONY: menu demo test check-all opinfo environment test-environment c-tests dev configure check check-c asan ubsan tsan fuzz fmt lint clean
 
