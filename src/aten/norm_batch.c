@@ -35,6 +35,16 @@ static hlo_ref update_running(tt_lower *L, int arg, hlo_ref value, double moment
     return hlo_convert(L->g, y, d);
 }
 
+/* In what the statistics of a batch are saved: the input's dtype, f32 where a parameter is. */
+static tt_dtype saved_dtype(tt_lower *L, tt_dtype input, int n_params) {
+    if (lower_accumulate_dtype(input) == input)
+        return input;
+    for (int i = 1; i <= n_params; i++)
+        if (lower_has(L, i) && lower_tensor(L, i)->dtype == TT_F32)
+            return TT_F32;
+    return input;
+}
+
 /* native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps) -> (out,
  * save_mean, save_invstd), then the running statistics. param 1: the form without them (their two arguments
  * are missing); 2: _native_batch_norm_legit_no_training (no training argument); 3: _batch_norm_with_update;
@@ -72,8 +82,9 @@ LOWER(lower_batch_norm) {
         y = hlo_add(g, y, piece_along(L, hlo_convert(g, lower_value(L, 2), wide), &wt, 1));
     lower_out_like(L, hlo_convert(g, y, t.dtype), input);
     static const int64_t nothing[1] = {0};
-    lower_out(L, training ? mean : piece_zeros(L, lower_tensor(L, 3)->dtype, 1, nothing));
-    lower_out(L, training ? invstd : piece_zeros(L, lower_tensor(L, 3)->dtype, 1, nothing));
+    tt_dtype saved = saved_dtype(L, t.dtype, form == 1 ? 2 : 4);
+    lower_out(L, training ? hlo_convert(g, mean, saved) : piece_zeros(L, lower_tensor(L, 3)->dtype, 1, nothing));
+    lower_out(L, training ? hlo_convert(g, invstd, saved) : piece_zeros(L, lower_tensor(L, 3)->dtype, 1, nothing));
     if (form >= 3)
         lower_out(L, piece_zeros(L, TT_U8, 1, nothing));
     if (form != 0 && form != 3)

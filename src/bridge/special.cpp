@@ -121,7 +121,7 @@ static Tensor copy_from(const Tensor &from, const Tensor &to, bool non_blocking)
         return to;
     if (C10_UNLIKELY(to.device().type() == kTPU &&
                      to.is_conj())) { // the memory holds the conjugate of what is read
-        copy_from(from.conj(), to.conj(), non_blocking);
+        copy_from(from.to(to.scalar_type()).conj(), to.conj(), non_blocking);
         return to;
     }
     if (C10_UNLIKELY(to.device().type() == kTPU && to.is_neg())) {

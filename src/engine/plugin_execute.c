@@ -138,7 +138,7 @@ static tt_status run_job(eng_job *j, bool *out_started) {
     }
     if (m.params)
         settle_memory(j, &m, !status);
-    return status;
+    return p->graph->name && *p->graph->name ? tt_status_in(status, "%s", p->graph->name) : status;
 }
 
 static void release_args(eng_job *j) {

@@ -105,7 +105,7 @@ static tt_program *strict_find(const tt_sig *sig, int device, uint64_t donate) {
 
 static tt_status strict_program(tt_sig *sig, int device, uint64_t donate, tt_program **out) {
     tt_arena *arena = tt_arena_create();
-    hlo_graph *g = hlo_graph_create(arena, "op");
+    hlo_graph *g = hlo_graph_create(arena, *sig->row->name ? sig->row->name : sig->row->inplace);
     int n_params = sig->fragment->funcs[0]->body->n_params;
     hlo_ref *args = TT_NEW_N(arena, hlo_ref, n_params + 1), *results = TT_NEW_N(arena, hlo_ref, sig->n_outputs + 1);
     hlo_func_begin(g, "main", true);

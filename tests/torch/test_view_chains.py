@@ -333,7 +333,7 @@ class Chain:
         i, p = self.pick()
         kind, f = r.choice([("clone", torch.Tensor.clone), ("contiguous", torch.Tensor.contiguous), ("flip", lambda x: x.flip(0) if x.dim() else x.clone()),
                             ("to", lambda x: x.to(torch.float64, copy=True)), ("stack", lambda x: torch.stack([x, x])), ("neg", torch.neg)])
-        if (kind == "neg" and (p.cpu.dtype == torch.bool or p.memory.raw)) or (kind == "to" and (p.cpu.is_complex() or p.memory.raw)):
+        if (kind == "neg" and (p.cpu.dtype == torch.bool or p.cpu.is_complex() or p.memory.raw)) or (kind == "to" and (p.cpu.is_complex() or p.memory.raw)):
             return
         results = self.both(f"{kind}(t{i})", f, p)
         if results and results[0].numel() <= 400 and results[0].dim() <= 6:
