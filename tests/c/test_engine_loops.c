@@ -257,7 +257,7 @@ static void plain_shape(const program *p, const hlo_node *n, char *out) {
             j[map.v[k]] = from->dims[map.v[k]] - 1 - at[map.v[k]];
         for (int k = 0; k < start.n; k++)
             j[k] = start.v[k] + at[k] * (step.n ? step.v[k] : 1);
-        for (int k = 0; k < from->rank; k++)
+        for (int k = 0; k < from->rank && n->op != HLO_RESHAPE; k++)
             linear = linear * from->dims[k] + j[k];
         memcpy(out, (const char *)p->plain[n->operands[0]] + (n->op == HLO_RESHAPE ? i : linear) * size, (size_t)size);
     }
