@@ -27,7 +27,8 @@ def hostile(*arguments, **environment):
 @pytest.mark.one_mode
 def test_the_nth_call_fails(kind, step, mode):
     result = hostile("faults", kind, mode, 1, step)
-    assert result["raised"] >= 2 and result["n"] > 20, result
+    # fused mode allocates per window: in steps of three only one of its allocations may be met
+    assert result["raised"] >= (1 if kind == "alloc" else 2) and result["n"] > 20, result
 
 
 @pytest.mark.slow
@@ -42,7 +43,8 @@ def test_every_call_fails(kind, mode):
 def test_a_device_without_memory():
     seen = hostile("memory")["seen"]
     assert len(seen) == 2 and all(" out of memory." in text for text in seen), seen
-    assert "1024.00 GiB" in seen[0] and "40.00 MiB" in seen[0] and "in sum" in seen[1], seen
+    assert "1024.00 GiB" in seen[0] and "40.00 MiB" in seen[0], seen
+    assert "in fill_.Scalar" in seen[1] or "in sum" in seen[1], seen  # whichever of the two met the limit first
 
 
 @pytest.mark.one_mode
