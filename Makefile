@@ -16,7 +16,7 @@ WORKERS ?= 2
 PYTEST := BUILD=$(CURDIR)/$(WHEEL) $(IN)/pytest -n $(WORKERS)
 SANITIZED := --buildtype=plain -Doptimization=1 -Dtorch=none -Db_lundef=false -Dc_args=-w
 
-.PHONY: menu demo test check-all opinfo environment test-environment c-tests dev configure check check-c asan ubsan tsan fuzz fmt lint clean
+.PHONY: menu demo test check-all opinfo environment test-environment c-tests dev configure check check-c asan ubsan tsan fuzz chains fmt lint clean
 
 menu:
 	@echo "make demo        .venv, install, train a small GPT on \"tpu\" and let it write (TORCH=, TORCH_INDEX=, PYTHON=)"
@@ -28,6 +28,7 @@ menu:
 	@echo "make check       its tests; make check-c: those of the C half only"
 	@echo "make asan | ubsan | tsan   the C half's tests under a sanitizer"
 	@echo "make fuzz        mutated and random programs for some minutes (FUZZ=how many texts)"
+	@echo "make chains      random chains of views and writes against the CPU (N=how many, 100000)"
 	@echo "make fmt | lint | clean"
 
 # ---- from a fresh clone ----
@@ -81,6 +82,10 @@ FUZZ ?= 300000
 fuzz: configure
 	@flock $(BUILD).lock ninja -C $(BUILD) --quiet c_tests
 	TT_FUZZ=$(FUZZ) TT_SEED=$$RANDOM $(BUILD)/c_test_hlo_text
+
+N ?= 100000
+chains: dev
+	OMP_NUM_THREADS=1 $(PYTHON) tests/torch/test_view_chains.py $(N)
 
 fmt:
 	clang-format -i $$(git ls-files 'src/*.c' 'src/*.h' 'src/*.cpp' 'tests/*.c')

@@ -426,20 +426,19 @@ static bool same_shape(const tt_tensor *t, const hlo_type *shape) {
     return true;
 }
 
-/* Are the strides those of a dense tensor whose slowest dim is order[0]? Dims of size 1 do not count. */
+/* Are the strides those of a dense tensor whose slowest dim is order[0]? Dims of size 1 do not count, and a tensor without elements is
+ * dense in any order. */
 static bool dense_in(const tt_tensor *t, const int *order) {
     int64_t expected = 1;
+    bool dense = true;
     for (int i = t->rank - 1; i >= 0; i--) {
         int d = order[i];
-        if (t->dims[d] == 1)
-            continue;
         if (t->dims[d] == 0)
             return true;
-        if (t->strides[d] != expected)
-            return false;
+        dense = dense && (t->dims[d] == 1 || t->strides[d] == expected);
         expected *= t->dims[d];
     }
-    return true;
+    return dense;
 }
 
 /* Dims by falling stride, ties by index: the order in which a non-overlapping dense tensor is dense. */
@@ -561,10 +560,7 @@ void lower_out_like(tt_lower *L, hlo_ref value, const tt_tensor *input) {
     if (value == HLO_NONE || !same_shape(input, hlo_type_of(L->g, value)))
         return;
     int order[HLO_MAX_RANK];
-    bool empty = false;
-    for (int i = 0; i < input->rank; i++)
-        empty = empty || !input->dims[i];
     order_by_stride(input, order);
-    if (empty || dense_in(input, order))
+    if (dense_in(input, order))
         L->outs[L->n_outs - 1].strides = input->strides;
 }

@@ -78,6 +78,23 @@ LOWER_FN(lower_shape_cat) {
     return hlo_graph_take_error(L->g);
 }
 
+/* PyTorch joins along `dim` itself, before the last one, and views the result: channels_last inputs stay in their order. */
+static void out_stacked(tt_lower *L, hlo_ref value, int rank, int dim, bool channels_last) {
+    static const int order4[] = {0, 2, 3, 1}, order5[] = {0, 2, 3, 4, 1};
+    const int *joined = rank == 4 ? order4 : order5;
+    int order[HLO_MAX_RANK], n = 0;
+    if (!channels_last || dim == rank || (rank != 4 && rank != 5)) {
+        lower_out(L, value);
+        return;
+    }
+    for (int i = 0; i < rank; i++) {
+        if (joined[i] == dim)
+            order[n++] = dim;
+        order[n++] = joined[i] < dim ? joined[i] : joined[i] + 1;
+    }
+    lower_out_ordered(L, value, order);
+}
+
 /* stack(Tensor[] tensors, int dim=0) */
 LOWER_FN(lower_shape_stack) {
     tt_tensor *const *in;
@@ -90,6 +107,7 @@ LOWER_FN(lower_shape_stack) {
     int dim = lower_dim(L, lower_int(L, 1, 0), rank + 1);
     TT_TRY(hlo_graph_take_error(L->g));
     hlo_ref *parts = TT_NEW_N(L->arena, hlo_ref, n);
+    bool last = true;
     int64_t dims[HLO_MAX_RANK];
     for (int d = 0; d <= rank; d++)
         dims[d] = d == dim ? 1 : in[0]->dims[d < dim ? d : d - 1];
@@ -99,8 +117,9 @@ LOWER_FN(lower_shape_stack) {
             same = in[i]->dims[d] == in[0]->dims[d];
         TT_CHECK(same, INVALID_ARGUMENT, "stack expects each tensor to be equal size");
         parts[i] = hlo_reshape(L->g, hlo_convert(L->g, in[i]->value, dtype), rank + 1, dims);
+        last = last && suggests_channels_last(in[i]);
     }
-    lower_out(L, n == 1 ? parts[0] : hlo_concatenate(L->g, n, parts, dim));
+    out_stacked(L, n == 1 ? parts[0] : hlo_concatenate(L->g, n, parts, dim), rank, dim, last);
     return hlo_graph_take_error(L->g);
 }
 

@@ -243,6 +243,12 @@ static hlo_ref reinterpret(hlo_graph *g, hlo_ref x, tt_dtype to) {
     return hlo_bitcast(g, hlo_reshape(g, x, 2, (int64_t[]){n / per, per}), to);
 }
 
+/* Elements of a value that fill whole elements of a wider dtype; all of them but for odd ends. */
+static int64_t whole_elements(const hlo_type *type, tt_dtype to) {
+    int64_t n = hlo_type_elements(type), from = tt_dtype_size(type->dtype), wide = tt_dtype_size(to);
+    return n * from / wide * wide / from;
+}
+
 /* ---- reading ---- */
 
 static hlo_ref linear_index(hlo_graph *g, const tt_strided *v, int64_t total) {
@@ -360,6 +366,10 @@ hlo_ref tt_view_read_at(hlo_graph *g, hlo_ref base, const tt_strided *v, const h
 }
 
 hlo_ref tt_view_read(hlo_graph *g, hlo_ref base, const tt_strided *v) {
+    if (!base) return HLO_NONE;
+    hlo_type kept = *hlo_type_of(g, base);
+    int64_t n = hlo_type_elements(&kept), whole = whole_elements(&kept, v->dtype);
+    if (whole != n) base = hlo_slice_dim(g, flat(g, base, n), 0, 0, whole, 1);
     hlo_ref x = reinterpret(g, base, v->dtype);
     if (!x) return HLO_NONE;
     hlo_type want = hlo_type_make(v->dtype, v->rank, v->dims);
@@ -431,6 +441,12 @@ hlo_ref tt_view_write(hlo_graph *g, hlo_ref base, const tt_strided *v, hlo_ref v
     if (!base || !value) return HLO_NONE;
     hlo_type kept = *hlo_type_of(g, base);
     if (!hlo_type_elements(hlo_type_of(g, value))) return base;
+    int64_t n = hlo_type_elements(&kept), whole = whole_elements(&kept, v->dtype);
+    if (whole != n) { /* the odd end stays as it is */
+        base = flat(g, base, n);
+        hlo_ref parts[2] = {tt_view_write(g, hlo_slice_dim(g, base, 0, 0, whole, 1), v, value), hlo_slice_dim(g, base, 0, whole, n, 1)};
+        return hlo_reshape(g, hlo_concatenate(g, 2, parts, 0), kept.rank, kept.dims);
+    }
     hlo_ref x = reinterpret(g, base, v->dtype);
     if (!x) return HLO_NONE;
     hlo_type type = *hlo_type_of(g, x);

@@ -17,6 +17,7 @@ import time
 import traceback
 
 import torch
+
 import torch_tpu
 
 
@@ -105,7 +106,7 @@ def script(kind, n, fused):
             if attempt: # a runtime that could not start keeps its error: that is the whole experiment
                 return {"errors": errors, "start": True}
     for name, f in STEPS:
-        for attempt in (0, 1):
+        for _ in range(2):
             before = {k: v.clone() if isinstance(v, torch.Tensor) else v for k, v in host.items()}
             try:
                 f(device, lambda t: t.to("tpu"))
@@ -222,7 +223,7 @@ def cache(folder):
     out["flipped"] = damage(flip)
     out["garbage"] = damage(lambda data: os.urandom(len(data)))
     contents = [open(path, "rb").read() for path in entries]
-    for path, data in zip(entries, contents[1:] + contents[:1]):
+    for path, data in zip(entries, contents[1:] + contents[:1], strict=True):
         with open(path, "wb") as f:
             f.write(data)
     out["exchanged"] = {"damaged": in_child(work), "repaired": in_child(work)}
