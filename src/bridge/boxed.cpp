@@ -467,6 +467,7 @@ void Boxed::assign_outs(const IValue *args, const tt_result *results, int n) con
                            "resizing it, "
                            "inplace, to zero elements with t.resize_(0).");
             resize_to(out.unsafeGetTensorImpl(), values[i].sizes());
+            out.unsafeGetTensorImpl()->set_sizes_and_strides(values[i].sizes(), values[i].strides());
         }
         if (values[i].numel() == 0)
             continue;

@@ -72,6 +72,24 @@ STEPS = [ # (name, f(d) on a dict of tensors, on either device)
     ("masked_fill_", lambda d, to: d["x"].masked_fill_(d["y"] > 2, 7)),
     ("sort", lambda d, to: d.update(o=d["y"].sort(-1)[0])),
     ("resize_", lambda d, to: d["c"].resize_(2, 3)),
+    ("where", lambda d, to: d.update(q=torch.where(d["x"] > 3, d["x"], d["y"]))),
+    ("gather", lambda d, to: d.update(r=d["x"].gather(1, to(torch.tensor([[0], [3], [1]]))))),
+    ("scatter_add_", lambda d, to: d["y"].scatter_add_(0, to(torch.tensor([[0, 1, 2, 0]])), d["x"][:1])),
+    ("layer_norm", lambda d, to: d.update(l=torch.nn.functional.layer_norm(d["x"], (4,)))),
+    ("conv2d", lambda d, to: d.update(v=torch.nn.functional.conv2d(d["x"][None, None], d["y"][None, None, :2, :2]))),
+    ("embedding", lambda d, to: d.update(e=torch.nn.functional.embedding(to(torch.tensor([1, 1, 2])), d["x"]))),
+    ("cumsum", lambda d, to: d.update(u=d["x"].cumsum(1))),
+    ("topk", lambda d, to: d.update(t=d["u"].topk(2)[0])),
+    ("argmax", lambda d, to: d.update(a=d["u"].argmax(1))),
+    ("// (checked)", lambda d, to: d.update(g=d["a"] // (d["a"] + 1))),
+    ("clamp_ t()", lambda d, to: d["x"].t().clamp_(max=9)),
+    ("_foreach_add_", lambda d, to: torch._foreach_add_([d["x"], d["y"]], 1.0)),
+    ("_foreach_mul", lambda d, to: d.update(zip(("h", "j"), torch._foreach_mul([d["x"], d["y"]], 0.5), strict=True))),
+    ("var_mean", lambda d, to: d.update(zip(("k", "f"), torch.var_mean(d["x"], 1), strict=True))),
+    ("to", lambda d, to: d.update(p=d["x"].to(torch.int32))),
+    ("row 1", lambda d, to: d["u"].select(0, 1).add_(1)),
+    ("row 0", lambda d, to: d["u"].select(0, 0).add_(1)),
+    ("row 2", lambda d, to: d["u"].select(0, 2).add_(1)),
     ("bool", lambda d, to: d.update(b=bool((d["x"] == d["x"]).all()))),
 ]
 
@@ -159,7 +177,7 @@ def faults(kind, mode, first, step):
             return {"n": n, "unexpected": f"{result['left']} buffers live, not {clean['left']}; {result['errors']}"}
         raised += bool(result["errors"])
         quiet = 0 if result["errors"] else quiet + 1
-        if result.get("reached") is False or (kind == "alloc" and quiet == 12): # allocations are not counted outside the engine
+        if result.get("reached") is False or (kind == "alloc" and quiet == 40): # allocations are not counted outside the engine
             return {"n": n, "raised": raised}
     return {"n": n, "unexpected": "never ends"}
 
