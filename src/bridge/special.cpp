@@ -125,7 +125,7 @@ static Tensor copy_from(const Tensor &from, const Tensor &to, bool non_blocking)
         return to;
     }
     if (C10_UNLIKELY(to.device().type() == kTPU && to.is_neg())) {
-        copy_from(from._neg_view(), to._neg_view(), non_blocking);
+        copy_from(from.to(to.scalar_type())._neg_view(), to._neg_view(), non_blocking);
         return to;
     }
     if (to.device().type() == kTPU && from.device().type() == kTPU) {
