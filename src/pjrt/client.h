@@ -56,6 +56,8 @@ int64_t tt_buffer_refs(const tt_buffer *);
 
 int tt_event_ready(tt_event *);
 TT_MUST_CHECK tt_status tt_event_wait(tt_event *);
+TT_MUST_CHECK tt_status tt_event_stamp(tt_event *);   /* once: note the time at which it becomes ready */
+uint64_t tt_event_stamped(const tt_event *);          /* that time on CLOCK_MONOTONIC in ns; 0: not ready, or not noted yet */
 void tt_event_destroy(tt_event *);
 
 /* Ahead of time: compile for a topology with no device present (libtpu). topology: "v5e:1x1". */

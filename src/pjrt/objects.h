@@ -60,6 +60,7 @@ void tt_buffer_uncount(tt_buffer *);
 struct tt_event {
     const tt_plugin *plugin;
     tt_pjrt_event *event;
+    struct tt_event_stamp *stamp; /* NULL: nobody asked when */
 };
 /* Waits, and destroys the event in any case. NULL: nothing to wait for. */
 TT_MUST_CHECK tt_status tt_pjrt_await(const tt_plugin *, tt_pjrt_event *);

@@ -21,6 +21,7 @@ static const tt_pjrt_slot required[] = {
     TT_PJRT_Error_GetCode,
     TT_PJRT_Event_Destroy,
     TT_PJRT_Event_Await,
+    TT_PJRT_Event_OnReady,
     TT_PJRT_Client_Create,
     TT_PJRT_Client_Destroy,
     TT_PJRT_Client_PlatformName,

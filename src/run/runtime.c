@@ -3,10 +3,10 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "run/internal.h"
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 tt_client *tt_run_client;
 tt_stats tt_run_stats;
@@ -149,7 +149,7 @@ tt_status tt_capture_end(bool run) {
 /* ---- waiting ----
  * The engine runs a device's programs in order: a tiny program is a marker behind everything enqueued before it. Other plugins may run
  * independent programs in any order; there the ready events of all recent programs are kept and waited for. */
-struct tt_marker { tt_event *event; uint64_t reached; pthread_mutex_t lock; int device; };
+struct tt_marker { tt_event *event; bool reached; pthread_mutex_t lock; int device; };
 
 enum { MAX_OUTSTANDING = 64 };
 static struct { tt_event *events[MAX_OUTSTANDING]; int n; } outstanding[TT_MAX_DEVICES];
@@ -200,12 +200,6 @@ static const char marker_text[] =
 static tt_executable *marker_program[TT_MAX_DEVICES];
 static tt_buffer *marker_argument[TT_MAX_DEVICES];
 
-static uint64_t now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static tt_status marker_event(int device, tt_event **out) {
     TT_TRY(tt_runtime_init_locked());
     TT_CHECK(device >= 0 && device < tt_client_device_count(tt_run_client), INVALID_ARGUMENT, "no tpu device %d", device);
@@ -232,14 +226,18 @@ tt_status tt_marker_record(int device, tt_marker **out) {
     (*out)->event = event;
     (*out)->device = device;
     pthread_mutex_init(&(*out)->lock, NULL);
-    (void)tt_marker_done(*out);
-    return TT_OK;
+    status = tt_event_stamp(event);
+    if (status) {
+        tt_marker_destroy(*out);
+        *out = NULL;
+    }
+    return status;
 }
 
 int tt_marker_done(tt_marker *m) {
     pthread_mutex_lock(&m->lock);
-    if (!m->reached && tt_event_ready(m->event) && drained(m->device)) m->reached = now_ns();
-    int done = m->reached != 0;
+    m->reached = m->reached || (tt_event_ready(m->event) && drained(m->device));
+    int done = m->reached;
     pthread_mutex_unlock(&m->lock);
     return done;
 }
@@ -248,9 +246,11 @@ tt_status tt_marker_wait(tt_marker *m, uint64_t *out_nanoseconds) {
     pthread_mutex_lock(&m->lock);
     tt_status status = m->reached ? TT_OK : tt_event_wait(m->event);
     if (!m->reached && !status) status = drain(m->device);
-    if (!m->reached) m->reached = now_ns();
-    if (out_nanoseconds) *out_nanoseconds = m->reached;
+    m->reached = true;
     pthread_mutex_unlock(&m->lock);
+    if (status || !out_nanoseconds) return status;
+    /* The plugin may tell waiters before it calls back. */
+    while (!(*out_nanoseconds = tt_event_stamped(m->event))) sched_yield();
     return status;
 }
 
