@@ -8,12 +8,37 @@ static bool is_half(tt_dtype d) {
     return d == TT_BF16 || d == TT_F16;
 }
 
+/* An operand of a product, seen through the transpose that its view is: the product reads it where it lies. Here and not in
+ * the engine, since products of few rows add up in an order that follows the layout: each mode must see the same one. */
+static hlo_ref see_through(const hlo_graph *g, hlo_ref x, int n_batch, int64_t *batch, int64_t *contracting) {
+    const hlo_node *n = hlo_node_at(g, x);
+    hlo_ints p = hlo_attr_ints(n, HLO_A_PERMUTATION);
+    if (n->op != HLO_TRANSPOSE || p.n != n_batch + 2)
+        return x;
+    for (int i = 0; i < n_batch; i++)
+        batch[i] = p.v[i];
+    *contracting = p.v[*contracting];
+    return n->operands[0];
+}
+
+static hlo_ref matmul(tt_lower *L, hlo_ref a, hlo_ref b, int n_batch, tt_dtype out, const char *precision) {
+    int64_t batch[2][HLO_MAX_RANK], k[2] = {n_batch + 1, n_batch};
+    if (L->g->error || n_batch < 0 || n_batch > HLO_MAX_RANK - 2)
+        return hlo_matmul(L->g, a, b, n_batch, out, precision);
+    for (int i = 0; i < n_batch; i++)
+        batch[0][i] = batch[1][i] = i;
+    a = see_through(L->g, a, n_batch, batch[0], &k[0]);
+    b = see_through(L->g, b, n_batch, batch[1], &k[1]);
+    hlo_dims d = {.kind = HLO_DIMS_DOT, .a = {n_batch, batch[0]}, .b = {n_batch, batch[1]}, .c = {1, &k[0]}, .d = {1, &k[1]}};
+    return hlo_dot_general(L->g, a, b, &d, out, precision);
+}
+
 /* [b..., m, k] x [b..., k, n]; half types give f32 when wide. */
 static hlo_ref product(tt_lower *L, hlo_ref a, hlo_ref b, int n_batch, bool wide) {
     hlo_type t = piece_type(L, a);
     if (t.dtype == TT_PRED)
         a = hlo_convert(L->g, a, TT_I32), b = hlo_convert(L->g, b, TT_I32);
-    hlo_ref r = hlo_matmul(L->g, a, b, n_batch, wide && is_half(t.dtype) ? TT_F32 : TT_DTYPE_NONE,
+    hlo_ref r = matmul(L, a, b, n_batch, wide && is_half(t.dtype) ? TT_F32 : TT_DTYPE_NONE,
                            piece_precision(L, t.dtype));
     return t.dtype == TT_PRED ? hlo_convert(L->g, r, TT_PRED) : r;
 }
@@ -88,7 +113,7 @@ LOWER(lower_int_mm) {
     TT_TRY(check_mm(L, 0, 1));
     hlo_type t = piece_type(L, lower_value(L, 0));
     TT_CHECK(t.dtype == TT_I8, UNIMPLEMENTED, "_int_mm of %s", tt_dtype_name(t.dtype));
-    lower_out(L, hlo_matmul(L->g, lower_value(L, 0), lower_value(L, 1), 0, TT_I32, "DEFAULT"));
+    lower_out(L, matmul(L, lower_value(L, 0), lower_value(L, 1), 0, TT_I32, "DEFAULT"));
     return TT_OK;
 }
 
