@@ -500,23 +500,52 @@ static tt_status k_collective_permute(eng_run *run, const hlo_graph *g, const hl
     return m ? leave(p, m, barrier(p, m)) : TT_OK;
 }
 
-static tt_status broadcast_exchange(eng_run *run, const hlo_graph *g, const hlo_node *node, const group *grp,
-                                    meeting *m, const eng_tensor *in, eng_tensor *out) {
-    (void)run, (void)g, (void)node, (void)grp, (void)in;
-    memcpy(out->data, m->inputs[0], (size_t)hlo_type_bytes(&out->type));
+/* What stands in place k of the root operand; the first member without one. */
+static tt_status root_of(const hlo_node *node, const eng_tensor *in, int k, int n_members, int64_t *out_root) {
+    *out_root = 0;
+    if (node->n_operands > node->n_results) {
+        const eng_tensor *roots = in + node->n_results;
+        *out_root = tt_element_get_int(roots->type.dtype, (const char *)roots->data + k * tt_dtype_size(roots->type.dtype));
+        TT_CHECK(*out_root >= 0 && *out_root < n_members, INVALID_ARGUMENT, "%s: root %lld of a group of %d",
+                 hlo_op_text((hlo_op)node->op), (long long)*out_root, n_members);
+    }
     return TT_OK;
 }
 
 static tt_status k_collective_broadcast(eng_run *run, const hlo_graph *g, const hlo_node *node,
                                         const eng_tensor *in, eng_tensor *out) {
-    if (!participant_of(run))
+    (void)g;
+    const eng_participant *p = participant_of(run);
+    if (!p)
         return copy_through(node, in, out);
-    group grp = group_find(run->arena, run->collective, node);
-    if (grp.me < 0) { /* outside all groups the result is zeros */
-        memset(out->data, 0, (size_t)hlo_type_bytes(&out->type));
-        return TT_OK;
+    group grp = group_find(run->arena, p, node);
+    for (int k = 0; k < node->n_results; k++) {
+        int64_t bytes = hlo_type_bytes(&out[k].type), root;
+        if (grp.me < 0) { /* outside all groups the result is zeros */
+            memset(out[k].data, 0, (size_t)bytes);
+            continue;
+        }
+        TT_TRY(root_of(node, in, k, grp.n, &root));
+        meeting *m;
+        TT_TRY(meet(p, node, &grp, in[k].data, out[k].data, &m));
+        memcpy(out[k].data, m->inputs[root], (size_t)bytes);
+        TT_TRY(leave(p, m, barrier(p, m)));
     }
-    return exchange(run, g, node, in, out, broadcast_exchange);
+    return TT_OK;
+}
+
+/* The first member of a group gets the sum, everybody else zeros. */
+static tt_status reduce_exchange(eng_run *run, const hlo_graph *g, const hlo_node *node, const group *grp,
+                                 meeting *m, const eng_tensor *in, eng_tensor *out) {
+    if (!grp->me)
+        return reduce_share(run, g, node, in->type.dtype, m, out->data, hlo_type_elements(&in->type), 0);
+    memset(out->data, 0, (size_t)hlo_type_bytes(&out->type));
+    return TT_OK;
+}
+
+static tt_status k_collective_reduce(eng_run *run, const hlo_graph *g, const hlo_node *node,
+                                     const eng_tensor *in, eng_tensor *out) {
+    return participant_of(run) ? exchange(run, g, node, in, out, reduce_exchange) : copy_through(node, in, out);
 }
 
 static tt_status give_id(eng_tensor *out, int id) {
@@ -550,6 +579,8 @@ eng_kernel eng_collective_kernel(int op) {
         return k_collective_permute;
     case HLO_COLLECTIVE_BROADCAST:
         return k_collective_broadcast;
+    case HLO_COLLECTIVE_REDUCE:
+        return k_collective_reduce;
     case HLO_PARTITION_ID:
         return k_partition_id;
     case HLO_REPLICA_ID:

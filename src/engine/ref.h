@@ -87,7 +87,7 @@ REF_KERNEL(dot_general); REF_KERNEL(dot); REF_KERNEL(convolution); REF_KERNEL(dy
 REF_KERNEL(cholesky); REF_KERNEL(triangular_solve); REF_KERNEL(fft);
 REF_KERNEL(batch_norm_training); REF_KERNEL(batch_norm_inference); REF_KERNEL(batch_norm_grad);
 REF_KERNEL(rng); REF_KERNEL(rng_bit_generator);
-REF_KERNEL(while); REF_KERNEL(case); REF_KERNEL(if); REF_KERNEL(call); REF_KERNEL(composite); REF_KERNEL(custom_call);
+REF_KERNEL(scan); REF_KERNEL(while); REF_KERNEL(case); REF_KERNEL(if); REF_KERNEL(call); REF_KERNEL(composite); REF_KERNEL(custom_call);
 REF_KERNEL(identity); REF_KERNEL(nothing); REF_KERNEL(partition_id); REF_KERNEL(collective_permute);
 REF_KERNEL(check);
 tt_status ref_check(const char *name, const eng_tensor *actual, const eng_tensor *expected, int64_t ulps);

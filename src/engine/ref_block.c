@@ -143,6 +143,52 @@ REF_KERNEL(while) {
     }
 }
 
+/* One slice of x, whose dimension `dim` is scanned, to or from a dense array. */
+static void move_slice(const eng_tensor *x, int64_t dim, int64_t at, char *dense, bool store) {
+    int64_t outer = 1, inner = ref_size(x), n = x->type.dims[dim];
+    for (int d = 0; d < x->type.rank; d++)
+        if (d != dim)
+            *(d < dim ? &outer : &inner) *= x->type.dims[d];
+    for (int64_t o = 0; o < outer; o++) {
+        char *there = (char *)x->data + (o * n + at) * inner, *here = dense + o * inner;
+        ref_memcpy(store ? there : here, store ? here : there, inner);
+    }
+}
+
+/* A dense array of b's parameter i, or of its result i. */
+static eng_tensor slice_make(eng_run *run, const hlo_graph *g, hlo_ref ref) {
+    eng_tensor t = {.type = *hlo_type_of(g, ref)};
+    t.data = tt_arena_alloc(run->arena, (size_t)hlo_type_bytes(&t.type));
+    return t;
+}
+
+REF_KERNEL(scan) {
+    hlo_ints sizes = hlo_attr_ints(node, HLO_A_OPERAND_SEGMENTS);
+    int64_t dim = hlo_attr_int(node, HLO_A_DIMENSION, -1);
+    TT_CHECK(sizes.n == 2 && node->n_regions == 1 && dim >= 0 && dim < in->type.rank, INVALID_ARGUMENT, "malformed scan");
+    const hlo_block *b = node->regions[0];
+    int n_in = (int)sizes.v[0], n_carry = (int)sizes.v[1], n_out = node->n_results - n_carry;
+    int64_t length = in->type.dims[dim];
+    eng_tensor *params = TT_NEW_N(run->arena, eng_tensor, n_in + n_carry), *results = TT_NEW_N(run->arena, eng_tensor, n_out + n_carry);
+    for (int i = 0; i < n_in; i++)
+        params[i] = slice_make(run, g, b->params[i]);
+    for (int i = 0; i < n_carry; i++) { /* the carries are the last results all along */
+        params[n_in + i] = results[n_out + i] = out[n_out + i];
+        ref_memcpy(out[n_out + i].data, in[n_in + i].data, hlo_type_bytes(&out[n_out + i].type));
+    }
+    for (int i = 0; i < n_out; i++)
+        results[i] = slice_make(run, g, b->results[i]);
+    for (int64_t step = 0; step < length; step++) {
+        int64_t at = hlo_attr_int(node, HLO_A_IS_REVERSE, 0) ? length - 1 - step : step;
+        for (int i = 0; i < n_in; i++)
+            move_slice(&in[i], dim, at, params[i].data, false);
+        TT_TRY(run_into(run, g, node, b, params, run->env, run->env_context, n_out + n_carry, results));
+        for (int i = 0; i < n_out; i++)
+            move_slice(&out[i], dim, at, results[i].data, true);
+    }
+    return TT_OK;
+}
+
 REF_KERNEL(case) {
     TT_CHECK(node->n_regions > 0, INVALID_ARGUMENT, "case without branches");
     int64_t i = ref_index(in, 0);

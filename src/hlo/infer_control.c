@@ -175,6 +175,51 @@ static tt_status check_all_reduce(const hlo_graph *g, const hlo_node *n, const h
     return hlo_check_region(g, n, 0, 2, two, 1, &scalar);
 }
 
+static tt_status check_collective_reduce(const hlo_graph *g, const hlo_node *n, const hlo_type *given) {
+    hlo_type scalar = hlo_type_make(HLO_OPERAND(0)->dtype, 0, NULL), two[2] = {scalar, scalar};
+    TT_TRY(check_results_are(g, n, given, 1, HLO_OPERAND(0)));
+    return hlo_check_region(g, n, 0, 2, two, 1, &scalar);
+}
+
+/* With a dynamic root the last operand names, for each operand before it, a member of the group. */
+static tt_status check_collective_broadcast(const hlo_graph *g, const hlo_node *n, const hlo_type *given) {
+    bool dynamic = hlo_attr_int(n, HLO_A_HAS_DYNAMIC_ROOT, 0) != 0;
+    HLO_NEED(n->n_operands > (uint32_t)dynamic, "has %u operands", n->n_operands);
+    int count = (int)n->n_operands - dynamic;
+    hlo_type *types = TT_NEW_N(g->arena, hlo_type, n->n_operands);
+    operand_types(g, n, 0, types);
+    if (dynamic)
+        HLO_NEED(types[count].rank == 1 && types[count].dims[0] == count && tt_is_int(types[count].dtype), "has the roots %s for %d operands",
+                 HLO_OPERAND_TEXT(count), count);
+    return check_results_are(g, n, given, count, types);
+}
+
+/* (inputs, inits): the region takes a slice of every input and the carries, and returns a slice of every output and the new carries. */
+static tt_status check_scan(const hlo_graph *g, const hlo_node *n, const hlo_type *given) {
+    hlo_ints sizes = hlo_attr_ints(n, HLO_A_OPERAND_SEGMENTS);
+    int64_t dim = hlo_attr_int(n, HLO_A_DIMENSION, -1);
+    HLO_NEED(sizes.n == 2 && sizes.v[0] > 0 && sizes.v[1] > 0 && sizes.v[0] <= n->n_operands && sizes.v[0] + sizes.v[1] == n->n_operands &&
+                 n->n_results >= sizes.v[1], "needs inputs and inits");
+    int n_in = (int)sizes.v[0], n_carry = (int)sizes.v[1], n_out = n->n_results - n_carry, count = n_in + n_out + n_carry;
+    hlo_type *slices = TT_NEW_N(g->arena, hlo_type, count + n_carry); /* of inputs, carries, of outputs, carries */
+    for (int i = 0; i < n_in + n_out; i++) {
+        hlo_type t = i < n_in ? *HLO_OPERAND(i) : given[i - n_in];
+        HLO_NEED(dim >= 0 && dim < t.rank && t.dims[dim] == HLO_OPERAND(0)->dims[dim], "cannot scan %s along %lld",
+                 hlo_type_print(g->arena, &t), (long long)dim);
+        for (int d = (int)dim; d + 1 < t.rank; d++)
+            t.dims[d] = t.dims[d + 1];
+        t.rank--;
+        slices[i < n_in ? i : i + n_carry] = t;
+    }
+    for (int i = 0; i < n_carry; i++) {
+        const hlo_type *t = HLO_OPERAND(n_in + i);
+        HLO_NEED(hlo_type_equal(t, &given[n_out + i]), "a carry of %s becomes %s", HLO_OPERAND_TEXT(n_in + i),
+                 hlo_type_print(g->arena, &given[n_out + i]));
+        slices[n_in + i] = slices[n_in + n_carry + n_out + i] = *t;
+    }
+    return hlo_check_region(g, n, 0, n_in + n_carry, slices, n_out + n_carry, slices + n_in + n_carry);
+}
+
 static tt_status check_pairwise(const hlo_graph *g, const hlo_node *n) {
     bool constant = n->op == HLO_CHECK_EXPECT_EQ_CONST || n->op == HLO_CHECK_EXPECT_ALMOST_EQ_CONST;
     const hlo_attr *a = hlo_attr_find(n, HLO_A_VALUE);
@@ -236,6 +281,12 @@ tt_status hlo_check_control(const hlo_graph *g, const hlo_node *n, const hlo_typ
         return check_all_to_all(g, n, given);
     case HLO_ALL_REDUCE:
         return check_all_reduce(g, n, given);
+    case HLO_COLLECTIVE_REDUCE:
+        return check_collective_reduce(g, n, given);
+    case HLO_COLLECTIVE_BROADCAST:
+        return check_collective_broadcast(g, n, given);
+    case HLO_CHLO_SCAN:
+        return check_scan(g, n, given);
     case HLO_CHECK_EXPECT_EQ:
     case HLO_CHECK_EXPECT_ALMOST_EQ:
     case HLO_CHECK_EXPECT_CLOSE:

@@ -446,6 +446,28 @@ static bool parse_reduce(hlo_parser *ps, hlo_frame f) {
     return applied.s || parse_reducer(ps, count);
 }
 
+/* (%x, %y) inits(%a) dimension=0 attributes {...} {region} : ... */
+static bool parse_scan(hlo_parser *ps, hlo_frame f) {
+    int64_t sizes[2], dim;
+    if (!hlo_scan_expect(ps, '(') || !hlo_parse_operands(ps, ')'))
+        return false;
+    sizes[0] = ps->n_refs - f.refs;
+    if (!hlo_scan_eat_word(ps, "inits") || !hlo_scan_expect(ps, '(') || !hlo_parse_operands(ps, ')'))
+        return hlo_parse_fail(ps, "expected inits(...)");
+    sizes[1] = ps->n_refs - f.refs - sizes[0];
+    if (!hlo_scan_eat_word(ps, "dimension") || !hlo_scan_expect(ps, '=') || !hlo_scan_int(ps, &dim))
+        return hlo_parse_fail(ps, "expected dimension = ...");
+    hlo_push_attr(ps, hlo_attr_make_int(HLO_A_DIMENSION, dim));
+    hlo_push_attr(ps, hlo_attr_make_ints(ps->g, HLO_A_OPERAND_SEGMENTS, 2, sizes));
+    if (hlo_scan_eat_word(ps, "attributes") && (!hlo_scan_expect(ps, '{') || !hlo_parse_attr_dict(ps, HLO_CHLO_SCAN, '}')))
+        return false;
+    hlo_block *b = hlo_block_create(ps->g);
+    if (!hlo_parse_body(ps, b, ps->n_names))
+        return false;
+    hlo_push_block(ps, b);
+    return hlo_parse_type_tail(ps, HLO_CHLO_SCAN, f);
+}
+
 bool hlo_parse_pretty(hlo_parser *ps, hlo_op op, hlo_frame f) {
     switch ((int)op) {
     case HLO_CONSTANT:
@@ -471,6 +493,8 @@ bool hlo_parse_pretty(hlo_parser *ps, hlo_op op, hlo_frame f) {
         return parse_while(ps, f);
     case HLO_REDUCE:
         return parse_reduce(ps, f);
+    case HLO_CHLO_SCAN:
+        return parse_scan(ps, f);
     }
     return parse_items(ps, op) && parse_optional_dict(ps, op) && hlo_parse_type_tail(ps, op, f);
 }

@@ -32,6 +32,8 @@ TT_MUST_CHECK tt_status tt_client_memory(tt_client *, int device, tt_device_memo
 
 /* options: NULL, or key=value compile options (env_option_overrides), newline separated. Runs on `device` only. */
 TT_MUST_CHECK tt_status tt_client_compile(tt_client *, int device, const char *program, size_t length, const char *options, tt_executable **out);
+/* The same for n_replicas x n_partitions devices: number replica * n_partitions + partition runs on the device of that number. */
+TT_MUST_CHECK tt_status tt_client_compile_many(tt_client *, int n_replicas, int n_partitions, const char *program, size_t length, const char *options, tt_executable **out);
 TT_MUST_CHECK tt_status tt_client_load(tt_client *, int device, const void *serialized, size_t length, tt_executable **out);
 TT_MUST_CHECK tt_status tt_executable_serialize(tt_executable *, void **out_data /* free() */, size_t *out_length);
 void tt_executable_retain(tt_executable *);
@@ -40,6 +42,8 @@ int tt_executable_output_count(const tt_executable *);
 /* Asynchronous. donate[i] (may be NULL): the program aliases argument i; the caller must not use that buffer again. out_outputs
  * receives output_count owned buffers. */
 TT_MUST_CHECK tt_status tt_executable_run(tt_executable *, int n_args, tt_buffer *const *args, const bool *donate, tt_buffer **out_outputs);
+/* A program of several devices. args: n_args for each device, one device after the other, each on its device; the outputs likewise. */
+TT_MUST_CHECK tt_status tt_executable_run_many(tt_executable *, int n_devices, int n_args, tt_buffer *const *args, tt_buffer **out_outputs);
 
 /* Dense row-major host array in. keep_alive false: the host array may go when the call returns; true: it must live until the buffer is ready. */
 TT_MUST_CHECK tt_status tt_buffer_from_host(tt_client *, int device, tt_dtype, int rank, const int64_t *dims, const void *host, bool keep_alive, tt_buffer **out);

@@ -80,13 +80,12 @@ static tt_status wrap(tt_client *c, int device, tt_pjrt_loaded *loaded, bool may
     return TT_OK;
 }
 
-tt_status tt_client_compile(tt_client *c, int device, const char *program, size_t length, const char *options,
-                            tt_executable **out) {
+/* device < 0: as many as there are replicas and partitions, from device 0 on. */
+static tt_status compile(tt_client *c, int device, int n_replicas, int n_partitions, const char *program, size_t length,
+                         const char *options, tt_executable **out) {
     static const char format[] = "mlir";
-    *out = NULL;
-    TT_TRY(tt_client_check_device(c, device));
     tt_str encoded;
-    TT_TRY(tt_options_encode(c->devices[device].id, options, &encoded));
+    TT_TRY(tt_options_encode(device < 0 ? -1 : c->devices[device].id, n_replicas, n_partitions, options, &encoded));
     TT_PJRT_ARGS(program, code);
     code.a = (tt_pjrt_program){
         .struct_size = sizeof code,
@@ -105,7 +104,22 @@ tt_status tt_client_compile(tt_client *c, int device, const char *program, size_
     TT_TRY(error);
     bool may_alias =
         memmem(program, length, "tf.aliasing_output", 18) || memmem(program, length, "jax.buffer_donor", 16);
-    return wrap(c, device, args.a.executable, may_alias, out);
+    return wrap(c, device < 0 ? 0 : device, args.a.executable, may_alias, out);
+}
+
+tt_status tt_client_compile(tt_client *c, int device, const char *program, size_t length, const char *options,
+                            tt_executable **out) {
+    *out = NULL;
+    TT_TRY(tt_client_check_device(c, device));
+    return compile(c, device, 1, 1, program, length, options, out);
+}
+
+tt_status tt_client_compile_many(tt_client *c, int n_replicas, int n_partitions, const char *program, size_t length,
+                                 const char *options, tt_executable **out) {
+    *out = NULL;
+    TT_CHECK(n_replicas > 0 && n_partitions > 0 && n_replicas <= c->n_devices && n_partitions <= c->n_devices / n_replicas,
+             INVALID_ARGUMENT, "%d replicas of %d partitions do not fit %d devices", n_replicas, n_partitions, c->n_devices);
+    return compile(c, -1, n_replicas, n_partitions, program, length, options, out);
 }
 
 tt_status tt_client_load(tt_client *c, int device, const void *serialized, size_t length,
@@ -113,7 +127,7 @@ tt_status tt_client_load(tt_client *c, int device, const void *serialized, size_
     *out = NULL;
     TT_TRY(tt_client_check_device(c, device));
     tt_str encoded;
-    TT_TRY(tt_options_encode(c->devices[device].id, NULL, &encoded));
+    TT_TRY(tt_options_encode(c->devices[device].id, 1, 1, NULL, &encoded));
     TT_PJRT_ARGS(deserialize_and_load, args);
     args.a.client = c->client;
     args.a.data = serialized;
@@ -217,5 +231,41 @@ tt_status tt_executable_run(tt_executable *e, int n_args, tt_buffer *const *args
 done:
     if (block != stack)
         free(block);
+    return error;
+}
+
+tt_status tt_executable_run_many(tt_executable *e, int n_devices, int n_args, tt_buffer *const *args, tt_buffer **out_outputs) {
+    size_t n_in = (size_t)n_devices * (size_t)n_args, n_out = (size_t)n_devices * (size_t)e->n_outputs;
+    tt_pjrt_buffer **buffers = tt_calloc(n_in + n_out + 1, sizeof *buffers);
+    tt_pjrt_buffer *const **inputs = tt_calloc((size_t)n_devices, sizeof *inputs);
+    tt_pjrt_buffer ***outputs = tt_calloc((size_t)n_devices, sizeof *outputs);
+    int64_t *keep = tt_calloc((size_t)n_args + 1, sizeof *keep);
+    for (size_t i = 0; i < n_in; i++)
+        buffers[i] = args[i]->buffer;
+    for (int d = 0; d < n_devices; d++) {
+        inputs[d] = buffers + d * n_args;
+        outputs[d] = buffers + n_in + d * e->n_outputs;
+    }
+    for (int i = 0; i < n_args; i++)
+        keep[i] = i;
+    TT_PJRT_ARGS(execute_options, options);
+    options.a.struct_size = sizeof options;
+    options.a.non_donatable = keep;
+    options.a.n_non_donatable = (size_t)n_args;
+    TT_PJRT_ARGS(execute, call);
+    call.a.executable = e->loaded;
+    call.a.options = &options.a;
+    call.a.arguments = inputs;
+    call.a.n_devices = (size_t)n_devices;
+    call.a.n_args = (size_t)n_args;
+    call.a.outputs = outputs;
+    tt_status error = TT_PJRT_CALL(e->client->plugin, LoadedExecutable_Execute, call);
+    for (int d = 0; d < n_devices && !error; d++)
+        for (int i = 0; i < e->n_outputs; i++)
+            out_outputs[d * e->n_outputs + i] = tt_buffer_wrap(e->client, d, outputs[d][i], &e->outputs[i]);
+    free(keep);
+    free(outputs);
+    free(inputs);
+    free(buffers);
     return error;
 }

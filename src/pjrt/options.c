@@ -88,13 +88,13 @@ static tt_status put_overrides(tt_str *s, const char *lines) {
     return error;
 }
 
-tt_status tt_options_encode(int64_t device_id, const char *overrides, tt_str *out_bytes) {
+tt_status tt_options_encode(int64_t device_id, int n_replicas, int n_partitions, const char *overrides, tt_str *out_bytes) {
     tt_str build = {0}, assignment = {0}, computation = {0}, ids = {0};
     *out_bytes = (tt_str){0};
     /* device_ordinal -1 is "unset"; 0 replicas or partitions abort XLA:CPU, so both are always sent. */
     put_int(&build, 1, -1);
-    put_int(&build, 4, 1);
-    put_int(&build, 5, 1);
+    put_int(&build, 4, n_replicas);
+    put_int(&build, 5, n_partitions);
     if (device_id >= 0) {
         /* DeviceAssignmentProto: replica_count 1, computation_count 2, computation_devices 3 {packed
          * replica_device_ids 1} */

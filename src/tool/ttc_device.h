@@ -29,4 +29,7 @@ void ttc_prepare(hlo_graph *g);
  * array per result of g's entry. */
 TT_MUST_CHECK tt_status ttc_execute(tt_client *, const hlo_graph *g, const char *options, int n_args, const ttc_array *args,
                                     ttc_array *out_results);
+/* Where in the entry interpreter.run_parallel stands, -1: nowhere; and the run of such a program, on several devices of the client. */
+int ttc_parallel_find(const hlo_graph *g);
+TT_MUST_CHECK tt_status ttc_parallel_run(tt_client *, hlo_graph *g, int at, const char *options);
 #endif

@@ -59,19 +59,19 @@ static int fails_with(tt_status s, tt_code code, const char *part) {
 
 TEST(options_bytes) {
     tt_str s;
-    CHECK(good(tt_options_encode(-1, NULL, &s)));
+    CHECK(good(tt_options_encode(-1, 1, 1, NULL, &s)));
     /* executable_build_options { device_ordinal: -1 num_replicas: 1 num_partitions: 1 } */
     static const unsigned char bare[] = {0x1a, 15,   0x08, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
                                          0xff, 0xff, 0xff, 0x01, 0x20, 1,    0x28, 1};
     CHECK(s.length == sizeof bare && !memcmp(s.data, bare, sizeof bare));
     tt_str_deinit(&s);
-    CHECK(good(tt_options_encode(2, "a=true\nbc=7\n", &s)));
+    CHECK(good(tt_options_encode(2, 1, 1, "a=true\nbc=7\n", &s)));
     static const unsigned char tail[] = {0x4a, 9,    0x08, 1,    0x10, 1,   0x1a, 3, 0x0a, 1,
                                          2,    0x3a, 7,    0x0a, 1,    'a', 0x12, 2, 0x10, 1,
                                          0x3a, 8,    0x0a, 2,    'b',  'c', 0x12, 2, 0x18, 7};
     CHECK(s.length == sizeof bare + sizeof tail && !memcmp(s.data + sizeof bare, tail, sizeof tail));
     tt_str_deinit(&s);
-    CHECK(fails_with(tt_options_encode(0, "novalue", &s), TT_INVALID_ARGUMENT, "novalue"));
+    CHECK(fails_with(tt_options_encode(0, 1, 1, "novalue", &s), TT_INVALID_ARGUMENT, "novalue"));
 }
 
 TEST(not_a_plugin) {
