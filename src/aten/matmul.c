@@ -33,11 +33,33 @@ static hlo_ref matmul(tt_lower *L, hlo_ref a, hlo_ref b, int n_batch, tt_dtype o
     return hlo_dot_general(L->g, a, b, &d, out, precision);
 }
 
+/* 64-bit integers, as the composite tt.integer_product. Inside, a product and a sum: libtpu, which makes 64 bits
+ * of two 32-bit halves, does so for them but not for dot_general. */
+static hlo_ref integer_product(tt_lower *L, hlo_ref a, hlo_ref b, int n_batch) {
+    hlo_graph *g = L->g;
+    hlo_type ta = piece_type(L, a), tb = piece_type(L, b), all = ta;
+    hlo_ref in[2] = {a, b}, p[2], out;
+    hlo_composite c = hlo_composite_begin(g, "tt.integer_product", NULL, 2, in, p);
+    int64_t keep_a[HLO_MAX_RANK], keep_b[HLO_MAX_RANK], k = n_batch + 1;
+    all.rank = n_batch + 3; /* [b..., m, k, n] */
+    all.dims[n_batch + 2] = tb.dims[n_batch + 1];
+    for (int i = 0; i < n_batch; i++)
+        keep_a[i] = keep_b[i] = i;
+    keep_a[n_batch] = n_batch, keep_a[n_batch + 1] = keep_b[n_batch] = n_batch + 1, keep_b[n_batch + 1] = n_batch + 2;
+    hlo_ref terms = hlo_mul(g, hlo_broadcast_in_dim(g, p[0], all.rank, all.dims, keep_a),
+                            hlo_broadcast_in_dim(g, p[1], all.rank, all.dims, keep_b));
+    hlo_ref sum = hlo_reduce(g, HLO_ADD, terms, HLO_NONE, 1, &k);
+    hlo_composite_end(g, &c, 1, &sum, &out);
+    return out;
+}
+
 /* [b..., m, k] x [b..., k, n]; half types give f32 when wide. */
 static hlo_ref product(tt_lower *L, hlo_ref a, hlo_ref b, int n_batch, bool wide) {
     hlo_type t = piece_type(L, a);
     if (t.dtype == TT_PRED)
         a = hlo_convert(L->g, a, TT_I32), b = hlo_convert(L->g, b, TT_I32);
+    if (t.dtype == TT_I64 && t.rank == n_batch + 2 && t.rank < HLO_MAX_RANK)
+        return integer_product(L, a, b, n_batch);
     hlo_ref r = matmul(L, a, b, n_batch, wide && is_half(t.dtype) ? TT_F32 : TT_DTYPE_NONE,
                            piece_precision(L, t.dtype));
     return t.dtype == TT_PRED ? hlo_convert(L->g, r, TT_PRED) : r;

@@ -269,17 +269,18 @@ struct Boxed final : c10::OperatorKernel {
         n_args = static_cast<int>(arguments.size());
         n_core = n_args;
         n_returns = static_cast<int>(schema.returns().size());
+        int n_outs = 0;
         for (int i = 0; i < n_args; i++) {
             const auto &argument = arguments[static_cast<size_t>(i)];
             if (argument.alias_info() && argument.alias_info()->isWrite())
-                written.push_back(i);
+                written.push_back(i), n_outs += argument.kwarg_only();
             if (argument.type()->str() == "Tensor?[]")
                 index_list = i;
         }
         fills = form == IN_PLACE && (!strcmp(name, "zero_") || !strncmp(name, "fill_.", 6));
         fills_masked = form == IN_PLACE && !strncmp(name, "masked_fill_.", 13);
         if (form == OUT)
-            n_core = n_args - static_cast<int>(written.size());
+            n_core = n_args - n_outs;
         if (row->flags & TT_ROW_STATS && form != IN_PLACE)
             for (const int stat : {3, 4})
                 if (std::find(written.begin(), written.end(), stat) == written.end())
@@ -449,9 +450,9 @@ void Boxed::push_results(Stack *stack, const tt_result *results, int n) const {
 // out=: PyTorch's rules for dtype and shape, then the value moves into the tensor the user gave.
 void Boxed::assign_outs(const IValue *args, const tt_result *results, int n) const {
     std::vector<Tensor> values;
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n && i < n_args - n_core; i++)
         values.push_back(results[i].tag == tt_out::TT_OUT_TENSOR ? wrap(results[i]) : Tensor());
-    for (size_t i = 0; i < values.size() && static_cast<int>(i) < n_args - n_core; i++) {
+    for (size_t i = 0; i < values.size(); i++) {
         if (!values[i].defined())
             continue;
         const auto &out = args[n_core + static_cast<int>(i)].toTensor();
@@ -556,9 +557,10 @@ void Boxed::operator()(const c10::OperatorHandle &op, DispatchKeySet, Stack *sta
     if (form == OUT) {
         // Overwrites directly when the shapes already agree; a first try tells, since only the lowering knows
         // the shape.
-        const int n_outs = n_args - n_core;
+        const int n_outs = n_args - n_core, n_stats = call.n_targets ? 2 : 0;
+        tt_tensor *const *stats = n_stats ? targets + n_returns : nullptr;
         auto *outs = frame.take_tensors(static_cast<size_t>(n_outs));
-        targets = frame.take<tt_tensor *>(static_cast<size_t>(n_outs));
+        targets = frame.take<tt_tensor *>(static_cast<size_t>(n_outs + n_stats));
         for (int i = 0; i < n_outs; i++) {
             const auto *impl = args[n_core + i].unsafeToTensorImpl();
             frame.put(impl, &outs[i]);
@@ -566,7 +568,10 @@ void Boxed::operator()(const c10::OperatorHandle &op, DispatchKeySet, Stack *sta
             assign |= impl->numel() == 0;
             check_target(args[n_core + i], args, n_core);
         }
-        call.n_targets = assign ? 0 : n_outs;
+        std::copy_n(stats, n_stats, targets + n_outs);
+        if (assign)
+            std::fill_n(targets, n_outs, nullptr);
+        call.n_targets = n_outs + n_stats;
         call.device = frame.device;
     }
     call.targets = targets;
@@ -582,7 +587,7 @@ void Boxed::operator()(const c10::OperatorHandle &op, DispatchKeySet, Stack *sta
     tt_status status = tt_op_call(&call, &n, &results);
     if (C10_UNLIKELY(status != nullptr) && form == OUT && !assign &&
         tt_status_code(status) == TT_INVALID_ARGUMENT) {
-        call.n_targets = 0;
+        std::fill_n(targets, n_args - n_core, nullptr);
         tt_status again = tt_op_call(&call, &n, &results);
         if (!again) {
             tt_status_free(status);

@@ -10,6 +10,7 @@
  * tt.sdpa(q[B,H,L,E], k[B,Hk,S,E], v[B,Hk,S,Ev], mask?) {scale, causal, has_mask} -> out, lse[B,H,L]
  *   the mask: [B|1,H|1,L|1,S] or fewer leading dimensions; q's type or f32 is added, i1 keeps where true
  * tt.sdpa_backward(grad, q, k, v, mask?, out, lse) {the same}               -> dq, dk, dv
+ * tt.integer_product(a[.., m, k], b[.., k, n]) -> [.., m, n]; i64, the leading dimensions are the same
  * tt.max_pool_backward(grad[B, ..], index[B, ..]) -> dx[B, ..]; index: i64, the place in dx's plane that each grad goes to */
 #include "engine/composite.h"
 #include <ctype.h>
@@ -163,6 +164,19 @@ static bool fits_max_pool_backward(const signature *s) {
            s->in[0]->rank >= 1 && s->out[0]->rank >= 1 && hlo_dims_equal(s->in[0], s->in[1]) && s->out[0]->dims[0] == s->in[0]->dims[0];
 }
 
+static bool fits_integer_product(const signature *s) {
+    if (s->n_in != 2 || s->n_out != 1)
+        return false;
+    const hlo_type *a = s->in[0], *b = s->in[1], *c = s->out[0];
+    const int r = a->rank;
+    if (r < 2 || b->rank != r || c->rank != r || b->dtype != TT_I64 || c->dtype != TT_I64)
+        return false;
+    for (int i = 0; i < r - 2; i++)
+        if (a->dims[i] != b->dims[i] || a->dims[i] != c->dims[i])
+            return false;
+    return a->dims[r - 1] == b->dims[r - 2] && c->dims[r - 2] == a->dims[r - 2] && c->dims[r - 1] == b->dims[r - 1];
+}
+
 static const struct {
     const char *name;
     bool (*fits)(const signature *);
@@ -175,6 +189,7 @@ static const struct {
     {"tt.rms_norm", fits_rms_norm, eng_rms_norm},
     {"tt.sdpa", fits_sdpa, eng_sdpa},
     {"tt.sdpa_backward", fits_sdpa_backward, eng_sdpa_backward},
+    {"tt.integer_product", fits_integer_product, eng_integer_product},
     {"tt.max_pool_backward", fits_max_pool_backward, eng_max_pool_backward},
 };
 
@@ -197,7 +212,8 @@ bool eng_composite_known(const hlo_graph *g, const hlo_node *composite) {
         s.in[i] = hlo_type_of(g, composite->operands[i]);
     for (int i = 0; i < s.n_out; i++) /* several results are the nodes that follow */
         s.out[i] = s.n_out == 1 ? composite->type : composite[1 + i].type;
-    return small_float(s.in[0]->dtype) && composites[which].fits(&s);
+    const bool integers = composites[which].run == eng_integer_product;
+    return (integers ? s.in[0]->dtype == TT_I64 : small_float(s.in[0]->dtype)) && composites[which].fits(&s);
 }
 
 tt_status eng_composite_run(eng_run *run, const hlo_graph *g, const hlo_node *composite, const eng_tensor *in,

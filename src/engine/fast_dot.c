@@ -3,7 +3,7 @@
  * Batch, free and contracting dimensions of an operand are each folded into one stride where their order
  * allows, so that most operands are read where they lie; else the operand is first copied to [batch, free,
  * contracting]. */
-#include "engine/fast_gemm.h"
+#include "engine/composite.h"
 #include <string.h>
 
 /* Some of an operand's dimensions, outermost first, and the one dimension they fold into. */
@@ -244,4 +244,36 @@ tt_status eng_fast_dot(eng_run *run, const hlo_graph *g, const hlo_node *node, c
     const int64_t last = in[0].type.rank - 1, first = 0;
     const hlo_dims dims = {.kind = HLO_DIMS_DOT, .c = {1, &last}, .d = {1, &first}};
     return product(run, in, &dims, out);
+}
+
+/* ---- 64-bit integers: the composite tt.integer_product ---- */
+typedef struct integers {
+    int64_t m, n, k, rows, per_task; /* rows: of all batches */
+    const uint64_t *a, *b;
+    uint64_t *c;
+} integers;
+
+static void integer_rows(void *context, int64_t task, int worker) {
+    (void)worker;
+    const integers *p = context;
+    for (int64_t i = task * p->per_task; i < eng_min(p->rows, (task + 1) * p->per_task); i++) {
+        const uint64_t *b = p->b + i / p->m * p->k * p->n, *a = p->a + i * p->k;
+        uint64_t *c = p->c + i * p->n;
+        memset(c, 0, (size_t)p->n * sizeof *c);
+        for (int64_t l = 0; l < p->k; l++)
+            for (int64_t j = 0; j < p->n; j++)
+                c[j] += a[l] * b[l * p->n + j];
+    }
+}
+
+tt_status eng_integer_product(const char *attributes, const eng_tensor *in, eng_tensor *out) {
+    (void)attributes;
+    const hlo_type *a = &in[0].type, *b = &in[1].type;
+    const int64_t m = a->dims[a->rank - 2], k = a->dims[a->rank - 1], n = b->dims[b->rank - 1];
+    if (hlo_type_elements(&out->type) == 0)
+        return TT_OK;
+    integers p = {m, n, k, hlo_type_elements(&out->type) / n, 0, in[0].data, in[1].data, out->data};
+    p.per_task = eng_max(1, eng_min(p.rows, 65536 / eng_max(k * n, 1)));
+    eng_parallel(eng_blocks(p.rows, p.per_task), integer_rows, &p);
+    return TT_OK;
 }

@@ -400,6 +400,27 @@ TEST(softmax_and_norms) {
     free(wide.t.data);
 }
 
+TEST(integer_products) {
+    enum { B = 3, M = 5, K = 7, N = 4 };
+    array in[2] = {array_of(TT_I64, 3, DIMS(B, M, K)), array_of(TT_I64, 3, DIMS(B, K, N))}, out = array_of(TT_I64, 3, DIMS(B, M, N));
+    uint64_t *a = in[0].t.data, *b = in[1].t.data, *c = out.t.data, bits = 1;
+    for (int i = 0; i < B * M * K; i++)
+        a[i] = bits = bits * 6364136223846793005u + 1442695040888963407u;
+    for (int i = 0; i < B * K * N; i++)
+        b[i] = bits = bits * 6364136223846793005u + 1442695040888963407u;
+    CHECK(composite("tt.integer_product", NULL, 2, in, 1, &out));
+    for (int i = 0; i < B * M * N; i++) {
+        uint64_t sum = 0; /* wraps */
+        for (int k = 0; k < K; k++)
+            sum += a[i / N * K + k] * b[(i / (M * N) * K + k) * N + i % N];
+        CHECK(c[i] == sum);
+    }
+    array narrow = array_of(TT_I32, 3, DIMS(B, K, N)), bad[2] = {in[0], narrow};
+    CHECK(!composite("tt.integer_product", NULL, 2, bad, 1, &out));
+    CHECK(!composite("tt.integer_product", NULL, 2, (array[]){in[1], in[0]}, 1, &out));
+    free(narrow.t.data), free(in[0].t.data), free(in[1].t.data), free(out.t.data);
+}
+
 /* Attention and its gradient by the formulas, one head. */
 typedef struct heads { int64_t l, s, e; bool causal; double scale; } heads;
 

@@ -228,3 +228,15 @@ def test_shapes_that_do_not_fit():
     with pytest.raises(RuntimeError, match="expected input"):
         F.conv2d(torch.ones(1, 3, 4, 4, device="tpu"), torch.ones(2, 2, 3, 3, device="tpu"))
     torch.testing.assert_close((x + x).cpu(), torch.full((2, 3), 2.0))
+
+
+@pytest.mark.parametrize("empty", [False, True])
+def test_batch_norm_out_writes_the_running_statistics(empty):
+    x, found = torch.randn(2, 3, 4), []
+    for device in ("cpu", "tpu"):
+        scale, shift, mean, var = (torch.full((3,), v, device=device) for v in (1.5, 0.5, 0.0, 1.0))
+        outs = [torch.ones(0 if empty else n, device=device) for n in ((2, 3, 4), 3, 3)]
+        back = torch._native_batch_norm_legit(x.to(device), scale, shift, mean, var, True, 0.1, 1e-5, out=outs)
+        assert all(a is b for a, b in zip(back, outs, strict=True))
+        found.append([t.cpu() for t in (*outs, mean, var)])
+    torch.testing.assert_close(found[1], found[0])
