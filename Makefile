@@ -16,7 +16,7 @@ WORKERS ?= 2
 PYTEST := BUILD=$(CURDIR)/$(WHEEL) $(IN)/pytest -n $(WORKERS)
 SANITIZED := --buildtype=plain -Doptimization=1 -Dtorch=none -Db_lundef=false -Dc_args=-w
 
-.PHONY: menu demo test check-all opinfo environment test-environment c-tests dev configure check check-c asan ubsan tsan fuzz chains fmt lint clean
+.PHONY: menu demo test check-all opinfo environment test-environment c-tests dev configure check check-c asan ubsan tsan fuzz chains bench peers fmt lint clean
 
 menu:
 	@echo "make demo        .venv, install, train a small GPT on \"tpu\" and let it write (TORCH=, TORCH_INDEX=, PYTHON=)"
@@ -29,6 +29,7 @@ menu:
 	@echo "make asan | ubsan | tsan   the C half's tests under a sanitizer"
 	@echo "make fuzz        mutated and random programs for some minutes (FUZZ=how many texts)"
 	@echo "make chains      random chains of views and writes against the CPU (N=how many, 100000)"
+	@echo "make bench       how fast we are against PyTorch, Inductor, XLA:CPU and the anchor (ROWS=regex, QUICK=1); make peers installs those"
 	@echo "make fmt | lint | clean"
 
 # ---- from a fresh clone ----
@@ -87,12 +88,19 @@ N ?= 100000
 chains: dev
 	OMP_NUM_THREADS=1 $(PYTHON) tests/torch/test_view_chains.py $(N)
 
+# Without the peers in .bench (or in TORCH_TPU_PEERS) their columns stay empty.
+peers:
+	bench/peers.sh
+
+bench: dev
+	$(PYTHON) bench/run.py $(if $(QUICK),--quick) $(if $(ROWS),--rows '$(ROWS)') $(if $(THREADS),--threads $(THREADS))
+
 fmt:
 	clang-format -i $$(git ls-files 'src/*.c' 'src/*.h' 'src/*.cpp' 'tests/*.c')
 	ruff format torch_tpu tools tests
 
 lint:
-	ruff check torch_tpu tools tests
+	ruff check torch_tpu tools tests bench
 
 clean:
 	rm -rf build build-asan build-ubsan build-tsan build-wheel build*.lock $(ENVIRONMENT) $(ENVIRONMENT).lock
