@@ -16,13 +16,15 @@ WORKERS ?= 2
 PYTEST := BUILD=$(CURDIR)/$(WHEEL) $(IN)/pytest -n $(WORKERS)
 SANITIZED := --buildtype=plain -Doptimization=1 -Dtorch=none -Db_lundef=false -Dc_args=-w
 
-.PHONY: menu demo test check-all opinfo environment test-environment c-tests dev configure check check-c asan ubsan tsan fuzz chains bench peers fmt lint clean
+.PHONY: menu demo test check-all opinfo sweep xla libtpu ops environment test-environment c-tests dev configure check check-c asan ubsan tsan fuzz chains bench peers fmt lint clean
 
 menu:
 	@echo "make demo        .venv, install, train a small GPT on \"tpu\" and let it write (TORCH=, TORCH_INDEX=, PYTHON=)"
 	@echo "make test        .venv, install, pass the tests"
 	@echo "make check-all   the same with the long sweeps, and against XLA:CPU"
 	@echo "make opinfo      every op against PyTorch's own samples (part of check-all)"
+	@echo "make ops         docs/generated/ops.md: OpInfo on the engine, the same on XLA:CPU, its programs through libtpu (hours;"
+	@echo "                 parts: make sweep | xla | libtpu; SAMPLE=how many ops x dtypes, JOBS=; goes on where it stopped)"
 	@echo
 	@echo "make dev         build what changed into build/, for the active Python environment"
 	@echo "make check       its tests; make check-c: those of the C half only"
@@ -94,6 +96,23 @@ peers:
 
 bench: dev
 	$(PYTHON) bench/run.py $(if $(QUICK),--quick) $(if $(ROWS),--rows '$(ROWS)') $(if $(THREADS),--threads $(THREADS))
+
+# ---- sweeps: remove build/sweep to begin again ----
+SWEEP := $(BUILD)/sweep
+SAMPLE ?= 0
+JOBS ?= 2
+RUN_SWEEP := TORCH_TPU_CPU_FALLBACK=error $(PYTHON) tests/ops/sweep.py
+sweep: dev
+	$(RUN_SWEEP) $(SWEEP)/engine --save --programs --sample $(SAMPLE) --jobs $(JOBS)
+
+xla: sweep
+	TORCH_TPU_PLUGIN=lammps_jax_pjrt_cpu $(RUN_SWEEP) $(SWEEP)/xla --against $(SWEEP)/engine --group 20 --sample $(SAMPLE) --jobs $(JOBS)
+
+libtpu: sweep
+	$(PYTHON) tools/libtpu_sweep.py $(SWEEP)/engine/programs $(SWEEP)/libtpu.jsonl --jobs $(JOBS)
+
+ops: xla libtpu
+	$(PYTHON) tools/gen_ops.py $(SWEEP)/engine/results.jsonl --xla $(SWEEP)/xla/results.jsonl --libtpu $(SWEEP)/libtpu.jsonl
 
 fmt:
 	clang-format -i $$(git ls-files 'src/*.c' 'src/*.h' 'src/*.cpp' 'tests/*.c')
