@@ -16,7 +16,8 @@ WORKERS ?= 2
 PYTEST := BUILD=$(CURDIR)/$(WHEEL) $(IN)/pytest -n $(WORKERS)
 SANITIZED := --buildtype=plain -Doptimization=1 -Dtorch=none -Db_lundef=false -Dc_args=-w
 
-.PHONY: menu demo test check-all opinfo sweep xla libtpu ops environment test-environment c-tests dev configure check check-c asan ubsan tsan fuzz chains bench peers fmt lint clean
+.PHONY: menu demo test check-all opinfo sweep xla libtpu ops environment test-environment c-tests dev configure check check-c asan ubsan tsan \
+	portable portable-aarch64 portable-x86-64-v2 fuzz chains bench peers fmt lint clean
 
 menu:
 	@echo "make demo        .venv, install, train a small GPT on \"tpu\" and let it write (TORCH=, TORCH_INDEX=, PYTHON=)"
@@ -29,6 +30,7 @@ menu:
 	@echo "make dev         build what changed into build/, for the active Python environment"
 	@echo "make check       its tests; make check-c: those of the C half only"
 	@echo "make asan | ubsan | tsan   the C half's tests under a sanitizer"
+	@echo "make portable    the C half's tests for 64-bit ARM and for x86-64-v2, run by qemu (gcc-aarch64-linux-gnu, qemu-user-static)"
 	@echo "make fuzz        mutated and random programs for some minutes (FUZZ=how many texts)"
 	@echo "make chains      random chains of views and writes against the CPU (N=how many, 100000)"
 	@echo "make bench       how fast we are against PyTorch, Inductor, XLA:CPU and the anchor (ROWS=regex, QUICK=1); make peers installs those"
@@ -81,6 +83,13 @@ asan ubsan tsan:
 	@ASAN_OPTIONS=abort_on_error=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1 \
 		flock build-$@.lock meson test -C build-$@ --no-rebuild --print-errorlogs --timeout-multiplier 10
 
+# ---- machines that are not here: no PyTorch, no bridge. tools/cross-*.ini say how they are compiled for and run. ----
+portable: portable-aarch64 portable-x86-64-v2
+portable-aarch64 portable-x86-64-v2: portable-%:
+	@flock build-$*.lock tools/configure.sh build-$* --cross-file tools/cross-$*.ini -Dtorch=none
+	@flock build-$*.lock ninja -C build-$* --quiet
+	@flock build-$*.lock meson test -C build-$* --no-rebuild --print-errorlogs --timeout-multiplier 10
+
 FUZZ ?= 300000
 fuzz: configure
 	@flock $(BUILD).lock ninja -C $(BUILD) --quiet c_tests
@@ -122,4 +131,4 @@ lint:
 	ruff check torch_tpu tools tests bench
 
 clean:
-	rm -rf build build-asan build-ubsan build-tsan build-wheel build*.lock $(ENVIRONMENT) $(ENVIRONMENT).lock
+	rm -rf build build-asan build-ubsan build-tsan build-aarch64 build-x86-64-v2 build-wheel build*.lock $(ENVIRONMENT) $(ENVIRONMENT).lock

@@ -430,7 +430,7 @@ static eng_loop *create(tt_arena *arena, const hlo_graph *g, const loop_scope *s
     if (b.failed || !plan_dims(&b))
         return NULL;
     plan_tiles(l, b.max_size, bytes);
-    l->code = jit_compile(l);
+    l->code = jit_compile(l, &l->whole);
     *out_n_inputs = l->n_inputs;
     *out_inputs = b.inputs;
     return l;

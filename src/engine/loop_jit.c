@@ -4,6 +4,7 @@
  * twice, writable and executable; equal loops share code, and nothing is freed, so what it can take is bounded by distinct loops. When
  * memory may not be made executable, or the arena is full, loops run their tile kernels, which give the same bits. */
 #include "engine/loop_jit.h"
+#include "base/env.h"
 #include "base/hash.h"
 #include "engine/isa.h"
 #include <pthread.h>
@@ -194,6 +195,7 @@ static jit_code place(const jit_program *p) {
     h = tt_hash_bytes(p->constants, 4 * (size_t)p->n_constants, h);
     h = tt_hash_bytes(p->uniform_slot, sizeof p->uniform_slot + sizeof p->uniform_dtype, h);
     h = tt_hash_bytes(p->array_slot, sizeof *p->array_slot * (size_t)p->n_arrays, h);
+    h = tt_hash_bytes(&p->lanes, sizeof p->lanes, h);
     h.a |= 1; /* 0 is a free place */
     entry *e = &memory.table[h.b & (TABLE - 1)];
     while (e->a && (e->a != h.a || e->b != h.b))
@@ -214,12 +216,15 @@ static jit_code place(const jit_program *p) {
     return code;
 }
 
-jit_code jit_compile(const eng_loop *l) {
-    if (eng_isa_level() < ENG_ISA_AVX512 || l->plain || l->n_instrs < 2)
+jit_code jit_compile(const eng_loop *l, int *out_whole) {
+    eng_isa level = eng_isa_level();
+    *out_whole = level >= ENG_ISA_AVX512 ? 1 : 8;
+    if (level < ENG_ISA_AVX2 || l->plain || l->n_instrs < 2 || !tt_env_int(TT_ENV_JIT))
         return NULL;
     static _Thread_local jit_program program; /* cleared, so that it hashes by what it says */
     jit_program *p = &program;
     p->n_steps = p->n_values = p->n_constants = p->n_uniforms = p->n_arrays = 0;
+    p->lanes = level >= ENG_ISA_AVX512 ? 16 : 8;
     p->failed = false;
     memset(p->uniform_slot, 0, sizeof p->uniform_slot);
     memset(p->uniform_dtype, 0, sizeof p->uniform_dtype);

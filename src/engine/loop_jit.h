@@ -1,6 +1,6 @@
 /* loop_jit.h - loops as x86-64 code: between the loop compiler, the expansion of ops into machine-like steps, and the emitter.
  *
- * A step works on virtual registers of 16 f32 or i32 lanes, or on 16-bit masks; constants are steps' operands too. The expansion follows
+ * A step works on virtual registers of 16 (AVX-512) or 8 (AVX2) f32 or i32 lanes, or on masks of them; constants are steps' operands too. The expansion follows
  * loop_vector.h line by line, so that code and tile kernels agree bit for bit. */
 #ifndef ENG_LOOP_JIT_H
 #define ENG_LOOP_JIT_H
@@ -9,7 +9,7 @@
 typedef enum jit_op {
     JIT_LOAD, JIT_STORE,                    /* array a / d; imm: tt_dtype */
     JIT_ADD, JIT_SUB, JIT_MUL, JIT_DIV, JIT_MAX, JIT_MIN, JIT_SQRT, JIT_FMA, JIT_ROUND, JIT_SCALE,
-    JIT_AND, JIT_OR, JIT_XOR, JIT_ADD_INT, JIT_SUB_INT, JIT_SHR, JIT_SHL, JIT_SAR, JIT_TO_FLOAT, JIT_TO_HALF_AND_BACK,
+    JIT_AND, JIT_OR, JIT_XOR, JIT_ADD_INT, JIT_SUB_INT, JIT_SHR, JIT_SHL, JIT_SAR, JIT_TO_FLOAT, JIT_TO_INT, JIT_TO_HALF_AND_BACK,
     JIT_COMPARE, JIT_COMPARE_INT,           /* imm: predicate; d is a mask */
     JIT_BLEND,                              /* d = mask c ? a : b */
     JIT_MASK_AND, JIT_MASK_OR, JIT_MASK_XOR, JIT_MASK_NOT,
@@ -20,6 +20,7 @@ enum { JIT_CONSTANT = 1 << 16, JIT_UNIFORM = 1 << 17, JIT_NONE = -1, JIT_MOST_ST
 typedef struct jit_step { uint16_t op, imm; int d, a, b, c; } jit_step; /* no padding: hashed */
 
 typedef struct jit_program {
+    int lanes;                              /* 16: EVEX code; 8: VEX */
     int n_steps, n_values, n_constants, n_uniforms, n_arrays;
     jit_step steps[JIT_MOST_STEPS];
     bool is_mask[JIT_MOST_STEPS];
@@ -42,5 +43,6 @@ size_t jit_assemble(const jit_program *, uint8_t *out, size_t room);
 
 /* loop_jit.c */
 typedef void (*jit_code)(const void *const *slots, int64_t n);
-jit_code jit_compile(const eng_loop *);                             /* NULL: run the tile kernels */
+/* NULL: run the tile kernels. The code takes multiples of out_whole elements only. */
+jit_code jit_compile(const eng_loop *, int *out_whole);
 #endif

@@ -1,440 +1,20 @@
-/* loop_jit_emit.c - steps to AVX-512 machine code: registers by a linear scan, EVEX encoding, constants behind the code.
+/* loop_jit_emit.c - the frame of a compiled loop: registers by a linear scan, the loop around the steps, constants behind the code.
  *
- * The code takes (rdi: the slots' pointers, rsi: n). Its main loop does U vectors at a time, a second one the rest, the last vector under
- * mask k1. Values take U registers each; if they do not fit a smaller U is tried. */
-#include "engine/loop_jit.h"
-#include <string.h>
+ * The code takes (rdi: the slots' pointers, rsi: n). Its main loop does U vectors at a time, a second one the rest: with EVEX the last
+ * vector under mask k1; with VEX whole vectors only, so n must be a multiple of 8. If values do not fit the registers a smaller U is
+ * tried. */
+#include "engine/loop_jit_asm.h"
 
-enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 };
-static const uint8_t array_register[12] = {RDX, R8, R9, R10, R11, RBX, RBP, R12, R13, R14, R15, RAX};
+const uint8_t jit_array_register[12] = {RDX, R8, R9, R10, R11, RBX, RBP, R12, R13, R14, R15, RAX};
 static const uint8_t saved[6] = {RBX, RBP, R12, R13, R14, R15};
-enum { NP, P66, PF3, PF2 };
-enum { M0F = 1, M38, M3A };
-enum { MOST_FIXUPS = 16384 };
-
-typedef struct fixup { uint32_t at, end; int constant; } fixup;
-
-typedef struct assembler {
-    const jit_program *p;
-    uint8_t *out;
-    size_t n, room;
-    int U, groups, mask_groups;
-    bool masked, failed;
-    int16_t where[JIT_MOST_STEPS];    /* value: its group */
-    int last[JIT_MOST_STEPS];
-    uint32_t free_groups, free_masks;
-    fixup *fixups;
-    int n_fixups;
-} assembler;
-
-static void byte(assembler *s, int b) {
-    if (s->n < s->room)
-        s->out[s->n] = (uint8_t)b;
-    else
-        s->failed = true;
-    s->n++;
-}
-
-static void word(assembler *s, uint32_t w) {
-    for (int i = 0; i < 4; i++)
-        byte(s, (int)(w >> (8 * i)));
-}
-
-/* ---- instructions ---- */
-
-typedef struct opcode { uint8_t map, prefix, code; } opcode;
-
-/* P1 and P2 of EVEX; second: the register in vvvv. */
-static void prefix(assembler *s, int p0, opcode o, int second, int length, int k, bool zero, bool broadcast) {
-    byte(s, 0x62);
-    byte(s, p0 | o.map);
-    byte(s, (~second & 15) << 3 | 4 | o.prefix);
-    byte(s, zero << 7 | length << 5 | broadcast << 4 | !(second & 16) << 3 | k);
-    byte(s, o.code);
-}
-
-static void with_register(assembler *s, opcode o, int reg, int second, int rm, int length, int k, bool zero) {
-    int p0 = !(reg & 8) << 7 | !(rm & 16) << 6 | !(rm & 8) << 5 | !(reg & 16) << 4;
-    prefix(s, p0, o, second, length, k, zero, false);
-    byte(s, 0xc0 | (reg & 7) << 3 | (rm & 7));
-}
-
-/* [base + rcx * 2^scale + displacement] */
-static void with_array(assembler *s, opcode o, int reg, int base, int scale, int displacement, int length, int k, bool zero) {
-    int p0 = !(reg & 8) << 7 | 1 << 6 | !(base & 8) << 5 | !(reg & 16) << 4;
-    prefix(s, p0, o, 0, length, k, zero, false);
-    byte(s, 0x84 | (reg & 7) << 3);
-    byte(s, scale << 6 | RCX << 3 | (base & 7));
-    word(s, (uint32_t)displacement);
-}
-
-/* Constant number `constant`, spread over the lanes; `tail` bytes of the instruction follow. */
-static void with_constant(assembler *s, opcode o, int reg, int second, int constant, int length, bool broadcast, int k, bool zero, int tail) {
-    int p0 = !(reg & 8) << 7 | 1 << 6 | 1 << 5 | !(reg & 16) << 4;
-    prefix(s, p0, o, second, length, k, zero, broadcast);
-    byte(s, 0x05 | (reg & 7) << 3);
-    if (s->n_fixups == MOST_FIXUPS) {
-        s->failed = true;
-        return;
-    }
-    s->fixups[s->n_fixups++] = (fixup){(uint32_t)s->n, (uint32_t)(s->n + 4) + (uint32_t)tail, constant};
-    word(s, 0);
-}
-
-static void vex(assembler *s, int prefix_, int map, bool long_, int code, int reg, int second, int rm) {
-    if (map == M0F) {
-        byte(s, 0xc5);
-        byte(s, 0x80 | (~second & 15) << 3 | long_ << 2 | prefix_);
-    } else {
-        byte(s, 0xc4);
-        byte(s, 0xe0 | map);
-        byte(s, (~second & 15) << 3 | long_ << 2 | prefix_);
-    }
-    byte(s, code);
-    byte(s, 0xc0 | reg << 3 | rm);
-}
-
-/* ---- registers ---- */
-
-static bool is_value(int v) {
-    return v >= 0 && v < JIT_CONSTANT;
-}
-static bool is_constant(int v) {
-    return v >= JIT_CONSTANT && v < JIT_UNIFORM;
-}
-
-static int take(assembler *s, uint32_t *pool) {
-    if (!*pool) {
-        s->failed = true;
-        return 0;
-    }
-    int g = __builtin_ctz(*pool);
-    *pool &= *pool - 1;
-    return g;
-}
-
-static int vector_of(const assembler *s, int v, int u) {
-    return v >= JIT_UNIFORM ? 31 - (v - JIT_UNIFORM) : s->where[v] * s->U + u;
-}
-static int mask_of(const assembler *s, int v, int u) {
-    return 2 + s->where[v] * s->U + u;
-}
-
-static bool dies(const assembler *s, int v, int at) {
-    return is_value(v) && s->last[v] == at;
-}
-
-static void release(assembler *s, int v, int at) {
-    if (!dies(s, v, at) || s->where[v] < 0)
-        return;
-    uint32_t bit = 1u << s->where[v];
-    if (s->p->is_mask[v])
-        s->free_masks |= bit;
-    else
-        s->free_groups |= bit;
-    s->last[v] = -1; /* once, when it is both operands */
-}
-
-static void broadcast(assembler *s, int reg, int constant) {
-    with_constant(s, (opcode){M38, P66, 0x18}, reg, 0, constant, 2, false, 0, false, 0);
-}
-
-static const opcode MOVE = {M0F, NP, 0x28};
-
-/* d = a op b, three operands. */
-static void binary(assembler *s, const jit_step *q, int at, opcode o, bool commutes) {
-    int a = q->a, b = q->b;
-    if (commutes && is_constant(a)) {
-        a = q->b;
-        b = q->a;
-    }
-    if (is_constant(a)) { /* the constant goes to d, which must not be b's register */
-        s->where[q->d] = (int16_t)take(s, &s->free_groups);
-        for (int u = 0; u < s->U && !s->failed; u++) {
-            broadcast(s, vector_of(s, q->d, u), a - JIT_CONSTANT);
-            if (is_constant(b))
-                with_constant(s, o, vector_of(s, q->d, u), vector_of(s, q->d, u), b - JIT_CONSTANT, 2, true, 0, false, 0);
-            else
-                with_register(s, o, vector_of(s, q->d, u), vector_of(s, q->d, u), vector_of(s, b, u), 2, 0, false);
-        }
-        release(s, b, at);
-        return;
-    }
-    release(s, a, at);
-    release(s, b, at);
-    s->where[q->d] = (int16_t)take(s, &s->free_groups);
-    for (int u = 0; u < s->U && !s->failed; u++) {
-        if (is_constant(b))
-            with_constant(s, o, vector_of(s, q->d, u), vector_of(s, a, u), b - JIT_CONSTANT, 2, true, 0, false, 0);
-        else
-            with_register(s, o, vector_of(s, q->d, u), vector_of(s, a, u), vector_of(s, b, u), 2, 0, false);
-    }
-}
-
-/* d = f(a); imm >= 0 follows. */
-static void unary(assembler *s, const jit_step *q, int at, opcode o, int imm) {
-    if (is_constant(q->a)) {
-        s->failed = true;
-        return;
-    }
-    release(s, q->a, at);
-    s->where[q->d] = (int16_t)take(s, &s->free_groups);
-    for (int u = 0; u < s->U && !s->failed; u++) {
-        with_register(s, o, vector_of(s, q->d, u), 0, vector_of(s, q->a, u), 2, 0, false);
-        if (imm >= 0)
-            byte(s, imm);
-    }
-}
-
-static void shift(assembler *s, const jit_step *q, int at, opcode o, int extension) {
-    if (is_constant(q->a)) {
-        s->failed = true;
-        return;
-    }
-    release(s, q->a, at);
-    s->where[q->d] = (int16_t)take(s, &s->free_groups);
-    for (int u = 0; u < s->U && !s->failed; u++) {
-        with_register(s, o, extension, vector_of(s, q->d, u), vector_of(s, q->a, u), 2, 0, false);
-        byte(s, q->imm);
-    }
-}
-
-/* d = a * b + c. The register that is overwritten is one that dies, else a copy. */
-static void fused(assembler *s, const jit_step *q, int at) {
-    int a = q->a, b = q->b, c = q->c, keep = JIT_NONE, form;
-    if (is_constant(b)) {
-        a = q->b;
-        b = q->a;
-    }
-    if (is_constant(b)) {
-        s->failed = true;
-        return;
-    }
-    const opcode f132 = {M38, P66, 0x98}, f213 = {M38, P66, 0xa8}, f231 = {M38, P66, 0xb8};
-    if (is_constant(c)) {
-        form = 213;
-        if (!is_constant(a) && dies(s, a, at))
-            keep = a;
-        else if (dies(s, b, at) && !is_constant(a)) {
-            keep = b;
-            b = a;
-        }
-    } else if (dies(s, c, at) && c != a && c != b) {
-        form = 231;
-        keep = c;
-    } else if (is_constant(a)) {
-        form = dies(s, b, at) && b != c ? 132 : 231;
-        keep = form == 132 ? b : JIT_NONE;
-    } else {
-        form = dies(s, a, at) && a != c ? 213 : 231;
-        keep = form == 213 ? a : JIT_NONE;
-    }
-    if (keep != JIT_NONE) {
-        s->where[q->d] = s->where[keep];
-        s->last[keep] = -1; /* passes its registers on */
-    } else {
-        s->where[q->d] = (int16_t)take(s, &s->free_groups);
-    }
-    for (int u = 0; u < s->U && !s->failed; u++) {
-        int d = vector_of(s, q->d, u);
-        int copied = form == 231 ? c : a;
-        if (keep == JIT_NONE && is_constant(copied))
-            broadcast(s, d, copied - JIT_CONSTANT);
-        else if (keep == JIT_NONE)
-            with_register(s, MOVE, d, 0, vector_of(s, copied, u), 2, 0, false);
-        if (form == 213 && is_constant(c))
-            with_constant(s, f213, d, vector_of(s, b, u), c - JIT_CONSTANT, 2, true, 0, false, 0);
-        else if (form == 213)
-            with_register(s, f213, d, vector_of(s, b, u), vector_of(s, c, u), 2, 0, false);
-        else if (form == 132)
-            with_constant(s, f132, d, vector_of(s, c, u), a - JIT_CONSTANT, 2, true, 0, false, 0);
-        else if (is_constant(a))
-            with_constant(s, f231, d, vector_of(s, b, u), a - JIT_CONSTANT, 2, true, 0, false, 0);
-        else
-            with_register(s, f231, d, vector_of(s, a, u), vector_of(s, b, u), 2, 0, false);
-    }
-    release(s, q->a, at);
-    release(s, q->b, at);
-    release(s, q->c, at);
-}
-
-static void blend(assembler *s, const jit_step *q, int at) {
-    const opcode o = {M38, P66, 0x65};
-    if (is_constant(q->b)) {
-        s->where[q->d] = (int16_t)take(s, &s->free_groups);
-        for (int u = 0; u < s->U && !s->failed; u++)
-            broadcast(s, vector_of(s, q->d, u), q->b - JIT_CONSTANT);
-    } else {
-        release(s, q->b, at);
-        release(s, q->a, at);
-        s->where[q->d] = (int16_t)take(s, &s->free_groups);
-    }
-    for (int u = 0; u < s->U && !s->failed; u++) {
-        int d = vector_of(s, q->d, u), other = is_constant(q->b) ? d : vector_of(s, q->b, u), k = mask_of(s, q->c, u);
-        if (is_constant(q->a))
-            with_constant(s, o, d, other, q->a - JIT_CONSTANT, 2, true, k, false, 0);
-        else
-            with_register(s, o, d, other, vector_of(s, q->a, u), 2, k, false);
-    }
-    release(s, q->a, at);
-    release(s, q->c, at);
-}
-
-static void compare(assembler *s, const jit_step *q, int at) {
-    const opcode o = q->op == JIT_COMPARE ? (opcode){M0F, NP, 0xc2} : (opcode){M3A, P66, 0x1f};
-    int a = q->a, b = q->b, predicate = q->imm;
-    if (is_constant(a)) {
-        a = q->b;
-        b = q->a;
-        if (q->op == JIT_COMPARE)
-            predicate = predicate == 0x11 ? 0x1e : predicate == 0x12 ? 0x1d : predicate;
-        else
-            predicate = predicate == 1 ? 6 : predicate == 2 ? 5 : predicate;
-    }
-    if (is_constant(a)) {
-        s->failed = true;
-        return;
-    }
-    s->where[q->d] = (int16_t)take(s, &s->free_masks);
-    for (int u = 0; u < s->U && !s->failed; u++) {
-        int d = mask_of(s, q->d, u);
-        if (is_constant(b))
-            with_constant(s, o, d, vector_of(s, a, u), b - JIT_CONSTANT, 2, true, 0, false, 1);
-        else
-            with_register(s, o, d, vector_of(s, a, u), vector_of(s, b, u), 2, 0, false);
-        byte(s, predicate);
-    }
-    release(s, q->a, at);
-    release(s, q->b, at);
-}
-
-static void masks(assembler *s, const jit_step *q, int at) {
-    static const uint8_t codes[] = {[JIT_MASK_AND] = 0x41, [JIT_MASK_OR] = 0x45, [JIT_MASK_XOR] = 0x47, [JIT_MASK_NOT] = 0x44};
-    bool one = q->op == JIT_MASK_NOT;
-    release(s, q->a, at);
-    release(s, q->b, at);
-    s->where[q->d] = (int16_t)take(s, &s->free_masks);
-    for (int u = 0; u < s->U && !s->failed; u++)
-        vex(s, NP, M0F, !one, codes[q->op], mask_of(s, q->d, u), one ? 0 : mask_of(s, q->a, u), mask_of(s, one ? q->a : q->b, u));
-}
-
-/* ---- memory ---- */
-
-static void load(assembler *s, const jit_step *q) {
-    int base = array_register[q->a], k = s->masked ? 1 : 0;
-    bool z = s->masked;
-    tt_dtype t = (tt_dtype)q->imm;
-    int group = take(s, &s->free_groups);
-    if (s->failed)
-        return;
-    s->where[q->d] = (int16_t)group;
-    if (t == TT_PRED) {
-        s->where[q->d] = (int16_t)take(s, &s->free_masks);
-        s->free_groups |= 1u << group;
-    }
-    for (int u = 0; u < s->U && !s->failed; u++) {
-        int v = group * s->U + u;
-        switch ((int)t) {
-        case TT_F32:
-        case TT_I32: with_array(s, (opcode){M0F, NP, 0x10}, v, base, 2, u * 64, 2, k, z); break;
-        case TT_BF16:
-            with_array(s, (opcode){M38, P66, 0x33}, v, base, 1, u * 32, 2, k, z);
-            with_register(s, (opcode){M0F, P66, 0x72}, 6, v, v, 2, 0, false);
-            byte(s, 16);
-            break;
-        case TT_F16: with_array(s, (opcode){M38, P66, 0x13}, v, base, 1, u * 32, 2, k, z); break;
-        default:
-            with_array(s, (opcode){M38, P66, 0x31}, v, base, 0, u * 16, 2, k, z);
-            with_register(s, (opcode){M38, P66, 0x27}, mask_of(s, q->d, u), v, v, 2, 0, false);
-        }
-    }
-}
-
-static void store(assembler *s, const jit_step *q, int at) {
-    int base = array_register[q->d], k = s->masked ? 1 : 0;
-    tt_dtype t = (tt_dtype)q->imm;
-    bool needs_room = t == TT_BF16 || t == TT_PRED || is_constant(q->a);
-    int group = needs_room ? take(s, &s->free_groups) : 0;
-    for (int u = 0; u < s->U && !s->failed; u++) {
-        int room = group * s->U + u, v = room;
-        if (is_constant(q->a))
-            broadcast(s, room, q->a - JIT_CONSTANT);
-        else if (t != TT_PRED)
-            v = vector_of(s, q->a, u);
-        switch ((int)t) {
-        case TT_F32:
-        case TT_I32: with_array(s, (opcode){M0F, NP, 0x11}, v, base, 2, u * 64, 2, k, false); break;
-        case TT_BF16:
-            with_register(s, (opcode){M0F, P66, 0x72}, 2, room, v, 2, 0, false);
-            byte(s, 16);
-            with_array(s, (opcode){M38, PF3, 0x33}, room, base, 1, u * 32, 2, k, false);
-            break;
-        case TT_F16:
-            with_array(s, (opcode){M3A, P66, 0x1d}, v, base, 1, u * 32, 2, k, false);
-            byte(s, 8);
-            break;
-        default: /* the mask's lanes of a vector of ones */
-            with_constant(s, (opcode){M0F, PF2, 0x6f}, room, 0, s->p->n_constants, 0, false, mask_of(s, q->a, u), true, 0);
-            with_array(s, (opcode){M0F, PF2, 0x7f}, room, base, 0, u * 16, 0, k, false);
-        }
-    }
-    if (needs_room)
-        s->free_groups |= 1u << group;
-    release(s, q->a, at);
-}
-
-static void half(assembler *s, const jit_step *q, int at) {
-    if (is_constant(q->a)) {
-        s->failed = true;
-        return;
-    }
-    release(s, q->a, at);
-    s->where[q->d] = (int16_t)take(s, &s->free_groups);
-    for (int u = 0; u < s->U && !s->failed; u++) {
-        int d = vector_of(s, q->d, u);
-        with_register(s, (opcode){M3A, P66, 0x1d}, vector_of(s, q->a, u), 0, d, 2, 0, false);
-        byte(s, 8);
-        with_register(s, (opcode){M38, P66, 0x13}, d, 0, d, 2, 0, false);
-    }
-}
-
-static void step(assembler *s, const jit_step *q, int at) {
-    switch (q->op) {
-    case JIT_LOAD: load(s, q); break;
-    case JIT_STORE: store(s, q, at); break;
-    case JIT_ADD: binary(s, q, at, (opcode){M0F, NP, 0x58}, true); break;
-    case JIT_SUB: binary(s, q, at, (opcode){M0F, NP, 0x5c}, false); break;
-    case JIT_MUL: binary(s, q, at, (opcode){M0F, NP, 0x59}, true); break;
-    case JIT_DIV: binary(s, q, at, (opcode){M0F, NP, 0x5e}, false); break;
-    case JIT_MAX: binary(s, q, at, (opcode){M0F, NP, 0x5f}, false); break;
-    case JIT_MIN: binary(s, q, at, (opcode){M0F, NP, 0x5d}, false); break;
-    case JIT_AND: binary(s, q, at, (opcode){M0F, P66, 0xdb}, true); break;
-    case JIT_OR: binary(s, q, at, (opcode){M0F, P66, 0xeb}, true); break;
-    case JIT_XOR: binary(s, q, at, (opcode){M0F, P66, 0xef}, true); break;
-    case JIT_ADD_INT: binary(s, q, at, (opcode){M0F, P66, 0xfe}, true); break;
-    case JIT_SUB_INT: binary(s, q, at, (opcode){M0F, P66, 0xfa}, false); break;
-    case JIT_SCALE: binary(s, q, at, (opcode){M38, P66, 0x2c}, false); break;
-    case JIT_SQRT: unary(s, q, at, (opcode){M0F, NP, 0x51}, -1); break;
-    case JIT_ROUND: unary(s, q, at, (opcode){M3A, P66, 0x08}, q->imm); break;
-    case JIT_TO_FLOAT: unary(s, q, at, (opcode){M0F, NP, 0x5b}, -1); break;
-    case JIT_SHR: shift(s, q, at, (opcode){M0F, P66, 0x72}, 2); break;
-    case JIT_SHL: shift(s, q, at, (opcode){M0F, P66, 0x72}, 6); break;
-    case JIT_SAR: shift(s, q, at, (opcode){M0F, P66, 0x72}, 4); break;
-    case JIT_FMA: fused(s, q, at); break;
-    case JIT_BLEND: blend(s, q, at); break;
-    case JIT_COMPARE:
-    case JIT_COMPARE_INT: compare(s, q, at); break;
-    case JIT_TO_HALF_AND_BACK: half(s, q, at); break;
-    default: masks(s, q, at);
-    }
-}
 
 /* All steps once, for U vectors. */
 static bool body(assembler *s, int U, bool masked) {
     const jit_program *p = s->p;
     s->U = U;
     s->masked = masked;
-    s->free_groups = (uint32_t)((1ull << ((32 - p->n_uniforms) / U)) - 1);
+    int registers = p->lanes == 16 ? 32 - p->n_uniforms : 15;
+    s->free_groups = (uint32_t)((1ull << (registers / U)) - 1);
     s->free_masks = (1u << (6 / U)) - 1;
     for (int i = 0; i < p->n_values; i++)
         s->where[i] = s->last[i] = -1;
@@ -448,7 +28,10 @@ static bool body(assembler *s, int U, bool masked) {
             s->last[q->d] = i; /* perhaps never read */
     }
     for (int i = 0; i < p->n_steps && !s->failed; i++) {
-        step(s, &p->steps[i], i);
+        if (p->lanes == 16)
+            jit_evex_step(s, &p->steps[i], i);
+        else
+            jit_vex_step(s, &p->steps[i], i);
         if (p->steps[i].op != JIT_STORE)
             release(s, p->steps[i].d, i);
     }
@@ -464,6 +47,10 @@ static void rex_move_from_slots(assembler *s, int reg, int slot) { /* mov reg, [
     word(s, (uint32_t)(8 * slot));
 }
 
+static void move_stack(assembler *s, int code, const jit_program *p) { /* add or sub rsp: room for the uniforms */
+    byte(s, 0x48), byte(s, 0x81), byte(s, code), word(s, (uint32_t)(32 * p->n_uniforms));
+}
+
 static void prologue(assembler *s) {
     const jit_program *p = s->p;
     for (int i = 0; i < 6; i++) {
@@ -471,22 +58,18 @@ static void prologue(assembler *s) {
             byte(s, 0x41);
         byte(s, 0x50 | (saved[i] & 7));
     }
+    if (p->lanes == 8)
+        move_stack(s, 0xec, p); /* sub */
     for (int i = 0; i < p->n_uniforms; i++) { /* a spread tile's first vector */
         rex_move_from_slots(s, RAX, p->uniform_slot[i]);
         byte(s, 0x31), byte(s, 0xc9); /* xor ecx, ecx */
-        int v = 31 - i;
-        if (p->uniform_dtype[i] == TT_F32 || p->uniform_dtype[i] == TT_I32) {
-            with_array(s, (opcode){M0F, NP, 0x10}, v, RAX, 2, 0, 2, 0, false);
-        } else if (p->uniform_dtype[i] == TT_BF16) {
-            with_array(s, (opcode){M38, P66, 0x33}, v, RAX, 1, 0, 2, 0, false);
-            with_register(s, (opcode){M0F, P66, 0x72}, 6, v, v, 2, 0, false);
-            byte(s, 16);
-        } else {
-            with_array(s, (opcode){M38, P66, 0x13}, v, RAX, 1, 0, 2, 0, false);
-        }
+        if (p->lanes == 16)
+            jit_evex_uniform(s, i);
+        else
+            jit_vex_uniform(s, i);
     }
     for (int i = 0; i < p->n_arrays; i++)
-        rex_move_from_slots(s, array_register[i], p->array_slot[i]);
+        rex_move_from_slots(s, jit_array_register[i], p->array_slot[i]);
     byte(s, 0x31), byte(s, 0xc9);
 }
 
@@ -512,37 +95,43 @@ static void land(assembler *s, size_t from, size_t to) {
         memcpy(s->out + from - 4, &distance, 4);
 }
 
+static void last_lanes_mask(assembler *s) { /* k1: the lowest rsi lanes */
+    if (s->p->n_arrays == 12)
+        s->failed = true; /* rax is not free */
+    byte(s, 0xb8), word(s, 0xffffffffu);                                       /* mov eax, -1 */
+    byte(s, 0xc4), byte(s, 0xe2), byte(s, 0x48), byte(s, 0xf5), byte(s, 0xc0); /* bzhi eax, eax, esi */
+    byte(s, 0xc5), byte(s, 0xf8), byte(s, 0x92), byte(s, 0xc8);                /* kmovw k1, eax */
+}
+
+/* While rsi >= least: U vectors. */
+static bool loop(assembler *s, int U, int least, bool masked) {
+    enum { JL = 0x8c };
+    size_t top = s->n, to_end, back;
+    byte(s, 0x48), byte(s, 0x81), byte(s, 0xfe), word(s, (uint32_t)least); /* cmp rsi, least */
+    to_end = jump(s, JL);
+    if (masked)
+        last_lanes_mask(s);
+    if (!body(s, U, masked))
+        return false;
+    advance(s, s->lanes * U);
+    back = jump(s, 0);
+    land(s, back, top);
+    land(s, to_end, s->n);
+    return true;
+}
+
 static bool assemble(assembler *s, int U) {
-    enum { JL = 0x8c, JLE = 0x8e };
+    bool masked = s->lanes == 16;
     s->n = 0;
     s->n_fixups = 0;
     s->failed = false;
     prologue(s);
-    size_t top = s->n, to_tail, to_end, back;
-    byte(s, 0x48), byte(s, 0x81), byte(s, 0xfe), word(s, (uint32_t)(16 * U)); /* cmp rsi, 16 U */
-    to_tail = jump(s, JL);
-    if (!body(s, U, false))
+    if (!loop(s, U, s->lanes * U, false))
         return false;
-    advance(s, 16 * U);
-    back = jump(s, 0);
-    land(s, back, top);
-    size_t tail = s->n;
-    land(s, to_tail, tail);
-    byte(s, 0x48), byte(s, 0x85), byte(s, 0xf6); /* test rsi, rsi */
-    to_end = jump(s, JLE);
-    if (s->p->n_arrays < 12) { /* rax is free */
-        byte(s, 0xb8), word(s, 0xffffffffu);                                                 /* mov eax, -1 */
-        byte(s, 0xc4), byte(s, 0xe2), byte(s, 0x48), byte(s, 0xf5), byte(s, 0xc0);           /* bzhi eax, eax, esi */
-        byte(s, 0xc5), byte(s, 0xf8), byte(s, 0x92), byte(s, 0xc8);                          /* kmovw k1, eax */
-    } else {
-        s->failed = true;
-    }
-    if (!body(s, 1, true))
+    if ((masked || U > 1) && !loop(s, 1, masked ? 1 : s->lanes, masked))
         return false;
-    advance(s, 16);
-    back = jump(s, 0);
-    land(s, back, tail);
-    land(s, to_end, s->n);
+    if (s->lanes == 8)
+        move_stack(s, 0xc4, s->p); /* add */
     for (int i = 5; i >= 0; i--) {
         if (saved[i] >= 8)
             byte(s, 0x41);
@@ -552,6 +141,16 @@ static bool assemble(assembler *s, int U) {
     return !s->failed;
 }
 
+/* EVEX spreads a word by itself; VEX reads constants as whole vectors. Behind them what the encoders need. */
+static size_t write_pool(const jit_program *p, uint8_t *out) {
+    size_t copies = p->lanes == 16 ? 1 : 8, n = 0;
+    for (int i = 0; i < p->n_constants; i++)
+        for (size_t k = 0; k < copies; k++, n += 4)
+            memcpy(out + n, &p->constants[i], 4);
+    memset(out + n, p->lanes == 16 ? 1 : 0xff, 32); /* the ones that preds are made of; all bits */
+    return n + 32;
+}
+
 size_t jit_assemble(const jit_program *p, uint8_t *out, size_t room) {
     static _Thread_local assembler s;
     static _Thread_local fixup fixups[MOST_FIXUPS];
@@ -559,20 +158,19 @@ size_t jit_assemble(const jit_program *p, uint8_t *out, size_t room) {
     s.out = out;
     s.room = room;
     s.fixups = fixups;
+    s.lanes = p->lanes;
     bool done = false;
     for (int U = 4; U && !done; U /= 2)
         done = assemble(&s, U);
     if (!done)
         return 0;
-    size_t pool = (s.n + 63) & ~(size_t)63, bytes = 4 * (size_t)p->n_constants + 16;
-    if (pool + bytes > room)
+    size_t pool = (s.n + 63) & ~(size_t)63, each = p->lanes == 16 ? 4 : 32;
+    if (pool + each * (size_t)p->n_constants + 32 > room)
         return 0;
     memset(out + s.n, 0xcc, pool - s.n);
-    memcpy(out + pool, p->constants, 4 * (size_t)p->n_constants);
-    memset(out + pool + 4 * (size_t)p->n_constants, 1, 16); /* the ones that preds are made of */
     for (int i = 0; i < s.n_fixups; i++) {
-        int32_t distance = (int32_t)(pool + 4 * (size_t)s.fixups[i].constant) - (int32_t)s.fixups[i].end;
+        int32_t distance = (int32_t)(pool + each * (size_t)s.fixups[i].constant) - (int32_t)s.fixups[i].end;
         memcpy(out + s.fixups[i].at, &distance, 4);
     }
-    return pool + bytes;
+    return pool + write_pool(p, out + pool);
 }

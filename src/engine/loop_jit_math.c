@@ -15,13 +15,20 @@ EMIT(or_, JIT_OR)
 EMIT(xor_, JIT_XOR)
 EMIT(add_int, JIT_ADD_INT)
 EMIT(sub_int, JIT_SUB_INT)
-EMIT(scale2, JIT_SCALE)
 
 static int k(P, double x) { return jit_number(p, (float)x); }
 static int fma_(P, int a, int b, int c) { return jit_emit(p, JIT_FMA, a, b, c, 0); }
 static int rounded(P, int a, int mode) { return jit_emit(p, JIT_ROUND, a, JIT_NONE, JIT_NONE, mode); }
 static int root(P, int a) { return jit_emit(p, JIT_SQRT, a, JIT_NONE, JIT_NONE, 0); }
 static int shift(P, jit_op op, int a, int by) { return jit_emit(p, op, a, JIT_NONE, JIT_NONE, by); }
+/* a * 2^n. Where no instruction does it: in two steps, as in loop_vector.h. */
+static int scale2(P, int a, int n) {
+    if (p->lanes == 16)
+        return jit_emit(p, JIT_SCALE, a, n, JIT_NONE, 0);
+    int whole = jit_emit(p, JIT_TO_INT, n, JIT_NONE, JIT_NONE, 0), first = shift(p, JIT_SAR, whole, 1), bias = jit_bits(p, 127);
+    int x = shift(p, JIT_SHL, add_int(p, first, bias), 23), y = shift(p, JIT_SHL, add_int(p, sub_int(p, whole, first), bias), 23);
+    return mul(p, mul(p, a, x), y);
+}
 static int test(P, int a, int b, int predicate) { return jit_emit(p, JIT_COMPARE, a, b, JIT_NONE, predicate); }
 enum { EQ = 0x00, LT = 0x11, LE = 0x12, NE = 0x04, GE_SWAP = 0x12 };
 static int sel(P, int mask, int a, int b) { return jit_emit(p, JIT_BLEND, a, b, mask, 0); }

@@ -47,6 +47,7 @@ struct eng_loop {
     bool plain;              /* one instruction, direct sources: no tiles needed */
     bool has_maps;
     void (*code)(const void *const *slots, int64_t n); /* the instructions as machine code (loop_jit.c), or NULL */
+    int whole;               /* code takes multiples of so many elements */
 };
 
 /* Runs tiles [from, to). Exposed for what feeds a loop's tiles into something else. */

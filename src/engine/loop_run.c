@@ -168,8 +168,40 @@ static void frame_init(const eng_loop *l, frame *f, char *scratch, void *const *
         f->at[l->n_sources + l->n_outputs + i] = scratch;
 }
 
+/* Code that takes whole vectors only: the elements after the last of them are brought to a vector of their own. */
+static void run_code(const eng_loop *l, const void *const *at, int64_t n) {
+    int64_t rest = n % l->whole, done = n - rest;
+    if (done)
+        l->code(at, done);
+    if (!rest)
+        return;
+    enum { MOST = 12, VECTOR = 8 * 4 }; /* loop_jit.c: arrays of a loop, bytes of their elements */
+    const void *slots[512];
+    _Alignas(32) char room[MOST][VECTOR];
+    int used = 0;
+    for (int i = 0; i < l->n_sources; i++) {
+        const loop_source *s = &l->sources[i];
+        slots[i] = at[i];
+        if (s->kind == LOOP_SCALAR || used == MOST)
+            continue;
+        memset(room[used], 0, VECTOR);
+        memcpy(room[used], (const char *)at[i] + done * s->size, (size_t)(rest * s->size));
+        slots[i] = room[used++];
+    }
+    int first = used;
+    for (int i = 0; i < l->n_outputs && used < MOST; i++)
+        slots[l->n_sources + i] = room[used++];
+    l->code(slots, l->whole);
+    for (int i = 0; first + i < used; i++)
+        memcpy((char *)at[l->n_sources + i] + done * l->output_size[i], room[first + i], (size_t)(rest * l->output_size[i]));
+}
+
 static void run_instrs(const eng_loop *l, const frame *f, int64_t n) {
     const void **at = f->at;
+    if (l->code && l->whole > 1) {
+        run_code(l, at, n);
+        return;
+    }
     if (l->code) {
         l->code(at, n);
         return;

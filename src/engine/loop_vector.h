@@ -5,7 +5,11 @@
 #include <string.h>
 #if LOOP_ISA
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
+/* With fused multiply-add every function below gives the same bits at every level. */
+#define LOOP_FMA (LOOP_ISA || __aarch64__)
 
 #if LOOP_ISA == 512
 #define VL 16
@@ -79,6 +83,15 @@ INLINE vf vtrunc(vf a) { return (vf)_mm256_round_ps((__m256)a, 11); }
 INLINE vf vsqrt(vf a) { return (vf)_mm256_sqrt_ps((__m256)a); }
 INLINE vf max_x86(vf a, vf b) { return (vf)_mm256_max_ps((__m256)a, (__m256)b); }
 INLINE vf min_x86(vf a, vf b) { return (vf)_mm256_min_ps((__m256)a, (__m256)b); }
+#elif defined(__aarch64__)
+INLINE vf fma_(vf a, vf b, vf c) { return (vf)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b); }
+INLINE vf vrint(vf a) { return (vf)vrndnq_f32((float32x4_t)a); }
+INLINE vf vfloor(vf a) { return (vf)vrndmq_f32((float32x4_t)a); }
+INLINE vf vceil(vf a) { return (vf)vrndpq_f32((float32x4_t)a); }
+INLINE vf vtrunc(vf a) { return (vf)vrndq_f32((float32x4_t)a); }
+INLINE vf vsqrt(vf a) { return (vf)vsqrtq_f32((float32x4_t)a); }
+INLINE vf max_x86(vf a, vf b) { return sel(lt(b, a), a, b); }
+INLINE vf min_x86(vf a, vf b) { return sel(lt(a, b), a, b); }
 #else
 INLINE vf fma_(vf a, vf b, vf c) { return a * b + c; }
 INLINE vf vrint(vf a) { /* adding 2^23 leaves no fraction bits */
@@ -292,7 +305,7 @@ INLINE vf vlogistic(vf x) { /* the exponential of -|x| cannot overflow */
     vf e = vexp((vf)((vi)x | KI(INT32_MIN)));
     return sel(lt(x, K(0)), e, K(1)) / (K(1) + e);
 }
-#if LOOP_ISA
+#if LOOP_FMA
 /* sin (quadrant 0) or cos (quadrant 1); lanes beyond the reduction's range are done by libm */
 INLINE vf vsincos(vf x, int quadrant) {
     vf n = vrint(x * K(0.636619747f));
@@ -348,7 +361,7 @@ INLINE vf verf_inv(vf x) { /* polynomials in w = -log(1 - x^2) for the middle, i
     vf r = sel(lt(w, K(5)), p, q) * x;
     return sel(eq(vabs(x), K(1)), x * K(__builtin_inff()), sel(eq(x, K(0)), x, r));
 }
-#if LOOP_ISA
+#if LOOP_FMA
 /* The quotient's whole part is right or one too many, and then what is left comes out negative: both subtractions are exact. */
 INLINE vf vfmod(vf x, vf y) {
     vf a = vabs(x), b = vabs(y), q = vtrunc(a / b), r = fma_(-q, b, a);

@@ -3,12 +3,25 @@
  * Random graphs of elementwise and shape ops are grouped by eng_fuse, compiled and run; every value that leaves a group must have the bits
  * that the plain evaluation below gives, on every instruction set, compiled or not. */
 #include "test.h"
+#include "base/env.h"
 #include "engine/isa.h"
 #include "engine/loop_plan.h"
 #include "engine/loop_view.h"
 #include "engine/ref.h"
 #include "hlo/build.h"
+#include <errno.h>
 #include <math.h>
+#include <stddef.h>
+#if defined(__x86_64__)
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#define BASE_HAS_FMA 0
+#else
+#define BASE_HAS_FMA 1
+#endif
 
 static uint64_t seed = 88172645463325252ull;
 static uint32_t rnd(uint32_t n) {
@@ -377,37 +390,150 @@ static void fused_run(program *p) {
         CHECK(same(hlo_type_of(p->g, p->results[i]), p->fused[p->results[i]], p->plain[p->results[i]]));
 }
 
+static void one_graph(int kinds) {
+    program *p = calloc(1, sizeof *p);
+    build(p, kinds);
+    p->plain = calloc(p->g->n_nodes, sizeof *p->plain);
+    p->fused = calloc(p->g->n_nodes, sizeof *p->fused);
+    for (uint32_t r = 1; r < p->g->n_nodes; r++)
+        if (hlo_type_of(p->g, r)) {
+            size_t bytes = (size_t)hlo_type_bytes(hlo_type_of(p->g, r)) + 1;
+            p->plain[r] = malloc(bytes);
+            p->fused[r] = malloc(bytes);
+        }
+    for (int i = 0; i < p->block->n_params; i++) {
+        hlo_ref r = p->block->params[i];
+        const hlo_type *t = hlo_type_of(p->g, r);
+        fill(t->dtype, p->plain[r], hlo_type_elements(t));
+        memcpy(p->fused[r], p->plain[r], (size_t)hlo_type_bytes(t));
+    }
+    plain_run(p);
+    fused_run(p);
+    for (uint32_t r = 1; r < p->g->n_nodes; r++) {
+        free(p->plain[r]);
+        free(p->fused[r]);
+    }
+    free(p->plain);
+    free(p->fused);
+    tt_arena_destroy(p->arena);
+    free(p);
+}
+
+static int rounds(int usual) { /* TT_FUZZ: how many instead */
+    const char *count = getenv("TT_FUZZ"), *start = getenv("TT_SEED");
+    if (start)
+        seed = 88172645463325252ull ^ strtoull(start, NULL, 0) << 20;
+    return count ? atoi(count) : usual;
+}
+
 TEST(fused_graphs) {
-    for (int round = 0; round < 1500 && !test_failures; round++) {
-        program *p = calloc(1, sizeof *p);
-        eng_isa_limit(round % 6 < 3 ? (eng_isa)(round % 3) : ENG_ISA_AVX512_BF16);
-        build(p, round % 2 ? 3 : 9);
-        p->plain = calloc(p->g->n_nodes, sizeof *p->plain);
-        p->fused = calloc(p->g->n_nodes, sizeof *p->fused);
-        for (uint32_t r = 1; r < p->g->n_nodes; r++)
-            if (hlo_type_of(p->g, r)) {
-                size_t bytes = (size_t)hlo_type_bytes(hlo_type_of(p->g, r)) + 1;
-                p->plain[r] = malloc(bytes);
-                p->fused[r] = malloc(bytes);
-            }
-        for (int i = 0; i < p->block->n_params; i++) {
-            hlo_ref r = p->block->params[i];
-            const hlo_type *t = hlo_type_of(p->g, r);
-            fill(t->dtype, p->plain[r], hlo_type_elements(t));
-            memcpy(p->fused[r], p->plain[r], (size_t)hlo_type_bytes(t));
-        }
-        plain_run(p);
-        fused_run(p);
-        for (uint32_t r = 1; r < p->g->n_nodes; r++) {
-            free(p->plain[r]);
-            free(p->fused[r]);
-        }
-        free(p->plain);
-        free(p->fused);
-        tt_arena_destroy(p->arena);
-        free(p);
+    int compiled[ENG_ISA_AVX512_BF16 + 1] = {0};
+    for (int round = 0, n = rounds(6000); round < n && !test_failures; round++) {
+        eng_isa level = eng_isa_limit((eng_isa)(round % 4));
+        n_compiled = 0;
+        one_graph(round / 4 % 2 ? 3 : 9);
+        compiled[level] += n_compiled;
     }
     CHECK(n_loops > 1000 && n_looked_through > 50);
-    if (eng_isa_limit(ENG_ISA_AVX512_BF16) >= ENG_ISA_AVX512)
-        CHECK(n_compiled > 100);
+    for (int level = ENG_ISA_AVX2; level <= ENG_ISA_AVX512_BF16; level++)
+        if (eng_isa_limit((eng_isa)level) == (eng_isa)level)
+            CHECK(compiled[level] > 100);
+    CHECK(compiled[ENG_ISA_PORTABLE] == 0);
+    eng_isa_limit(ENG_ISA_AVX512_BF16);
+}
+
+/* A system that maps no memory for execution: loops run their tile kernels, with the same results. */
+static bool refuse_code(void) {
+#if defined(__x86_64__)
+    struct sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_mmap, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog filter = {sizeof rules / sizeof *rules, rules};
+    return !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0);
+#else
+    return true; /* nothing is compiled there */
+#endif
+}
+
+TEST(code_refused) {
+    if (test_argc < 2) { /* in a process of its own, before any loop has been compiled */
+        char command[600];
+        const char *wrapper = getenv("MESON_EXE_WRAPPER");
+        snprintf(command, sizeof command, "%s %s code_refused > /dev/null", wrapper ? wrapper : "", test_argv[0]);
+        CHECK(system(command) == 0);
+        snprintf(command, sizeof command, "TORCH_TPU_JIT=0 %s %s code_refused > /dev/null", wrapper ? wrapper : "", test_argv[0]);
+        CHECK(system(command) == 0);
+        return;
+    }
+    bool refused = tt_env_int(TT_ENV_JIT) == 0 || refuse_code();
+    for (int round = 0; round < 300 && !test_failures; round++)
+        one_graph(round % 2 ? 3 : 9);
+    CHECK(n_loops > 100);
+    CHECK(!refused || n_compiled == 0);
+}
+
+/* ---- the same at every level that has fused multiply-add ---- */
+static uint64_t bits_of(hlo_op op, tt_dtype d) {
+    loop_kernel kernel = loop_find(op, d, d, 0);
+    uint64_t h = 0;
+    enum { N = 1000 };
+    char x[3][N * 8], y[N * 8];
+    int size = tt_dtype_size(d);
+    for (int round = 0; round < 60; round++) {
+        for (int k = 0; k < 3; k++)
+            for (int i = 0; i < N; i++) {
+                uint32_t u = rnd(UINT32_MAX);
+                float f = ((float)(u % 40001) - 20000) / 500;
+                if (round % 3 == 0)
+                    memcpy(&f, &u, 4);
+                if ((op == HLO_SINE || op == HLO_COSINE) && !(fabsf(f) < 30000))
+                    f = 3; /* beyond lies the C library's */
+                tt_element_set(d, x[k] + i * size, (double)f);
+            }
+        kernel(y, x[0], x[1], x[2], N);
+        for (int i = 0; i < N; i++) {
+            uint32_t w = 0x7fc00000;
+            if (!isnan(tt_element_get(d, y + i * size)))
+                memcpy(&w, y + i * size, (size_t)size);
+            h = (h ^ w) * 0x100000001b3ull;
+        }
+    }
+    return h;
+}
+
+TEST(same_bits_at_every_level) {
+    static const hlo_op ops[] = {HLO_EXP, HLO_EXPM1, HLO_LOG, HLO_LOG1P, HLO_TANH, HLO_CHLO_ERF, HLO_LOGISTIC, HLO_SINE, HLO_COSINE, HLO_RSQRT, HLO_SQRT,
+                                 HLO_CHLO_ERF_INV, HLO_FLOOR, HLO_CEIL, HLO_ROUND_EVEN, HLO_ROUND_AFZ, HLO_ABS, HLO_SIGN, HLO_NEGATE, HLO_ADD,
+                                 HLO_SUBTRACT, HLO_MULTIPLY, HLO_DIVIDE, HLO_MAXIMUM, HLO_MINIMUM, HLO_CLAMP};
+    static const tt_dtype types[] = {TT_F32, TT_BF16, TT_F16};
+    uint64_t total = 0;
+    bool any_level = false;
+    seed = 88172645463325252ull;
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        for (int t = 0; t < 3; t++) {
+            uint64_t all = 0, one, first = seed;
+            for (int level = BASE_HAS_FMA ? ENG_ISA_PORTABLE : ENG_ISA_AVX2; level <= ENG_ISA_AVX512; level++) {
+                if (eng_isa_limit((eng_isa)level) != (eng_isa)level)
+                    continue;
+                seed = first;
+                one = bits_of(ops[i], types[t]);
+                if (all && all != one)
+                    fprintf(stderr, "%s of %s differs at level %d\n", hlo_op_text(ops[i]), tt_dtype_name(types[t]), level);
+                CHECK(!all || all == one);
+                all = one;
+                any_level = true;
+            }
+            total = (total ^ all) * 0x100000001b3ull;
+            if (getenv("TT_SHOW"))
+                printf("%s %s %016llx\n", hlo_op_text(ops[i]), tt_dtype_name(types[t]), (unsigned long long)all);
+        }
+    if (getenv("TT_SHOW"))
+        printf("%016llx\n", (unsigned long long)total);
+    CHECK(!any_level || total == 0xe4bb0eefd42d5fe7ull); /* so it is on x86-64 and on ARM */
+    eng_isa_limit(ENG_ISA_AVX512_BF16);
 }
