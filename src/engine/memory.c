@@ -1,19 +1,23 @@
 /* memory.c - the allocator behind buffers and program scratch.
  *
  * Freed blocks wait in lists by size class, so that a training step that frees and takes the same sizes makes
- * no system calls and touches warm pages. When the lists hold more than their cap they are emptied: memory
- * goes back to the system. Large blocks come from mmap on huge pages. A request that the limit or the host
+ * no system calls and touches warm pages. Memory goes back to the system in two ways: when the lists hold more than their cap they are
+ * emptied, and a block that nobody took for a whole period (5 to 10 seconds) is freed by a thread that lives
+ * only while the lists hold much. Large blocks come from mmap on huge pages. A request that the limit or the host
  * cannot satisfy is refused before anything is touched, so the host never has to kill the process. */
 #include "engine/memory.h"
 #include "base/arena.h"
 #include "base/env.h"
 #include "engine/engine.h"
+#include <malloc.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -40,8 +44,18 @@ struct eng_memory {
     int device;
     int64_t cap;
     eng_memory_stats stats;
-    free_block *lists[N_CLASSES];
+    free_block *lists[N_CLASSES];        /* the last freed first */
+    int count[N_CLASSES], low[N_CLASSES]; /* blocks in a list; the fewest since the last sweep: so many were of no use */
+    eng_memory *next;                    /* sweeper's list */
 };
+
+enum { KEEP = 16 << 20 }; /* what may stay in the lists for ever */
+static struct {
+    pthread_mutex_t lock; /* before any memory's own */
+    eng_memory *first;
+    _Atomic bool running;
+    _Atomic int period_ms;
+} sweeper = {.lock = PTHREAD_MUTEX_INITIALIZER, .period_ms = 5000};
 
 static _Atomic int64_t cached_everywhere; /* bytes in the lists of all devices; each keeps within the same cap */
 static _Atomic int64_t allocations; /* of all devices, for TORCH_TPU_FAULT=alloc:N */
@@ -146,27 +160,107 @@ eng_memory *eng_memory_create(int device, int64_t limit) {
     m->device = device;
     m->stats.limit = limit > 0 ? limit : total;
     m->cap = total / 8 < (int64_t)1 << 30 ? total / 8 : (int64_t)1 << 30;
+    pthread_mutex_lock(&sweeper.lock);
+    m->next = sweeper.first;
+    sweeper.first = m;
+    pthread_mutex_unlock(&sweeper.lock);
     return m;
 }
 
-static void empty_lists(eng_memory *m) {
-    for (int c = 0; c < N_CLASSES && m->stats.cached; c++) {
-        if (!m->lists[c])
-            continue;
-        int64_t size = (c + 1) * ALIGN;
-        if (c >= SMALL_CLASSES) {
-            int64_t base = (int64_t)1 << ((c - SMALL_CLASSES) / STEPS + 12);
-            size = base + ((c - SMALL_CLASSES) % STEPS + 1) * (base / STEPS);
-        }
-        for (free_block *b = m->lists[c], *next; b; b = next) {
-            next = b->next;
-            system_free(b, size);
-            m->stats.cached -= size;
-            atomic_fetch_sub_explicit(&cached_everywhere, size, memory_order_relaxed);
-        }
-        m->lists[c] = NULL;
+static int64_t class_size(int c) {
+    if (c < SMALL_CLASSES)
+        return (int64_t)(c + 1) * ALIGN;
+    int64_t base = (int64_t)1 << ((c - SMALL_CLASSES) / STEPS + 12);
+    return base + ((c - SMALL_CLASSES) % STEPS + 1) * (base / STEPS);
+}
+
+/* Takes the list of class c from its n-th block on, with the lock held. */
+static free_block *cut_list(eng_memory *m, int c, int n) {
+    free_block **at = &m->lists[c], *rest;
+    for (int i = 0; i < n; i++)
+        at = &(*at)->next;
+    rest = *at;
+    *at = NULL;
+    int64_t bytes = (m->count[c] - n) * class_size(c);
+    m->stats.cached -= bytes;
+    atomic_fetch_sub_explicit(&cached_everywhere, bytes, memory_order_relaxed);
+    m->count[c] = m->low[c] = n;
+    return rest;
+}
+
+static void free_list(free_block *b, int64_t size) {
+    for (free_block *next; b; b = next) {
+        next = b->next;
+        system_free(b, size);
     }
 }
+
+static void empty_lists(eng_memory *m) {
+    for (int c = 0; c < N_CLASSES && m->stats.cached; c++)
+        if (m->lists[c])
+            free_list(cut_list(m, c, 0), class_size(c));
+}
+
+/* Frees the blocks that stayed in their lists since the last sweep. */
+static void sweep(eng_memory *m) {
+    int64_t small = 0; /* of the C library, which keeps them unless asked */
+    for (int c = 0; c < N_CLASSES; c++) {
+        pthread_mutex_lock(&m->lock);
+        int unused = m->low[c];
+        free_block *rest = unused ? cut_list(m, c, m->count[c] - unused) : NULL;
+        m->low[c] = m->count[c];
+        pthread_mutex_unlock(&m->lock);
+        free_list(rest, class_size(c));
+        small += class_size(c) < MAP_FROM ? unused * class_size(c) : 0;
+    }
+#ifdef __GLIBC__
+    if (small > KEEP / 4)
+        malloc_trim(0);
+#endif
+}
+
+static void *sweeper_main(void *argument) {
+    (void)argument;
+    do {
+        do {
+            int ms = atomic_load(&sweeper.period_ms);
+            nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000L}, NULL);
+            pthread_mutex_lock(&sweeper.lock);
+            for (eng_memory *m = sweeper.first; m; m = m->next)
+                sweep(m);
+            pthread_mutex_unlock(&sweeper.lock);
+        } while (atomic_load(&cached_everywhere) > KEEP);
+        atomic_store(&sweeper.running, false); /* whoever frees from now on starts another */
+    } while (atomic_load(&cached_everywhere) > KEEP && !atomic_exchange(&sweeper.running, true));
+    return NULL;
+}
+
+static void sweeper_after_fork(void) {
+    atomic_store(&sweeper.running, false);
+    pthread_mutex_init(&sweeper.lock, NULL);
+}
+
+static void sweeper_setup(void) { pthread_atfork(NULL, NULL, sweeper_after_fork); }
+
+static void sweeper_start(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (atomic_exchange(&sweeper.running, true))
+        return;
+    pthread_once(&once, sweeper_setup);
+    pthread_t thread;
+    sigset_t all, old; /* signals are the host program's threads' business */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    if (pthread_create(&thread, NULL, sweeper_main, NULL)) {
+        atomic_store(&sweeper.running, false); /* the cap still holds */
+    } else {
+        pthread_setname_np(thread, "tt-memory");
+        pthread_detach(thread);
+    }
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+void eng_memory_period(int ms) { atomic_store(&sweeper.period_ms, ms); }
 
 void eng_memory_trim(eng_memory *m) {
     pthread_mutex_lock(&m->lock);
@@ -177,6 +271,13 @@ void eng_memory_trim(eng_memory *m) {
 void eng_memory_destroy(eng_memory *m) {
     if (!m)
         return;
+    pthread_mutex_lock(&sweeper.lock);
+    for (eng_memory **at = &sweeper.first; *at; at = &(*at)->next)
+        if (*at == m) {
+            *at = m->next;
+            break;
+        }
+    pthread_mutex_unlock(&sweeper.lock);
     eng_memory_trim(m);
     pthread_mutex_destroy(&m->lock);
     free(m);
@@ -260,6 +361,8 @@ tt_status eng_memory_alloc(eng_memory *m, int64_t bytes, void **out) {
     } else if (m->lists[class_]) {
         *out = m->lists[class_];
         m->lists[class_] = m->lists[class_]->next;
+        if (--m->count[class_] < m->low[class_])
+            m->low[class_] = m->count[class_];
         m->stats.cached -= size;
         atomic_fetch_sub_explicit(&cached_everywhere, size, memory_order_relaxed);
     } else {
@@ -293,12 +396,16 @@ void eng_memory_free(eng_memory *m, void *p, int64_t bytes) {
         free_block *b = p;
         b->next = m->lists[class_];
         m->lists[class_] = b;
+        m->count[class_]++;
         m->stats.cached += size;
         atomic_fetch_add_explicit(&cached_everywhere, size, memory_order_relaxed);
     }
     pthread_mutex_unlock(&m->lock);
     if (!keep)
         system_free(p, size);
+    else if (atomic_load_explicit(&cached_everywhere, memory_order_relaxed) > KEEP &&
+             !atomic_load_explicit(&sweeper.running, memory_order_relaxed))
+        sweeper_start();
 }
 
 void eng_memory_stats_get(eng_memory *m, eng_memory_stats *out) {

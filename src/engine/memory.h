@@ -21,4 +21,6 @@ void eng_memory_free(eng_memory *, void *block, int64_t bytes /* as given to all
 TT_MUST_CHECK tt_status eng_memory_check(eng_memory *, int64_t bytes);
 void eng_memory_stats_get(eng_memory *, eng_memory_stats *out);
 void eng_memory_trim(eng_memory *); /* gives cached blocks back to the system */
+/* Tests only. A freed block that nobody takes goes back to the system after one to two periods of 5,000 ms. */
+void eng_memory_period(int ms);
 #endif
