@@ -101,8 +101,9 @@ INLINE void pack_cols(const int kind, float *dst, int64_t ldd, int width, const 
             v_transpose(r);
             float *to = dst + word * ldd + first;
             int64_t steps = words - word < SIMD_VL ? words - word : SIMD_VL;
-            /* A full store may run into later steps of a narrow panel: they are written after it. */
-            if (steps == SIMD_VL && (w == SIMD_VL || (word + SIMD_VL - 1) * ldd + SIMD_VL <= end)) {
+            /* A full store may run into later steps of a narrow panel: they are written after it. (Those of a
+             * wider one were written before it.) */
+            if (steps == SIMD_VL && (w == SIMD_VL || (first == 0 && (word + SIMD_VL - 1) * ldd + SIMD_VL <= end))) {
                 _Pragma("GCC unroll 16") for (int j = 0; j < SIMD_VL; j++) v_store(to + j * ldd, r[j]);
             } else {
                 for (int j = 0; j < steps; j++)

@@ -458,8 +458,30 @@ HALF_POWER(H)
 #define ROW_FBH(name, start, step, last) ROW_FLOAT_(name, F, start, step, last) ROW_FLOAT_(name, B, start, step, last) ROW_FLOAT_(name, H, start, step, last)
 ROW_FBH(k_row_add, 0, x + y, x + y)
 ROW_FBH(k_row_multiply, 1, x * y, x * y)
-ROW_FBH(k_row_maximum, -__builtin_inff(), sel(ne(x, x), x, max_x86(x, y)), fmaximum(x, y))
-ROW_FBH(k_row_minimum, __builtin_inff(), sel(ne(x, x), x, min_x86(x, y)), fminimum(x, y))
+/* Which zero an extreme of zero is: +0 is larger than -0. The row is read again only then, up to the zero that decides. */
+static double row_zero(const char *a, int size, int64_t n, bool maximum) {
+    uint64_t decides = maximum ? 0 : (uint64_t)1 << (8 * size - 1);
+    for (int64_t i = 0; i < n; i++, a += size) {
+        uint64_t u = 0;
+        memcpy(&u, a, (size_t)size);
+        if (u == decides)
+            return maximum ? 0.0 : -0.0;
+    }
+    return maximum ? -0.0 : 0.0;
+}
+#define ROW_EXTREME(name, L, T, size, raw, maximum)                           \
+    KERNEL(name##_##L) {                                                      \
+        raw##_##L(dv, av, bv, cv, n);                                         \
+        if (*(T *)dv == 0)                                                    \
+            *(T *)dv = (T)row_zero(av, size, n, maximum);                     \
+    }
+#define ROW_EXTREMES(L, T, size)                                              \
+    ROW_EXTREME(k_row_maximum, L, T, size, k_row_maximum_raw, true) ROW_EXTREME(k_row_minimum, L, T, size, k_row_minimum_raw, false)
+ROW_FBH(k_row_maximum_raw, -__builtin_inff(), sel(ne(x, x), x, max_x86(x, y)), fmaximum(x, y))
+ROW_FBH(k_row_minimum_raw, __builtin_inff(), sel(ne(x, x), x, min_x86(x, y)), fminimum(x, y))
+ROW_EXTREMES(F, float, 4)
+ROW_EXTREMES(B, float, 2)
+ROW_EXTREMES(H, float, 2)
 
 #define ROW_DOUBLE(name, start, expr)                                         \
     KERNEL(name##_D) {                                                        \
@@ -487,8 +509,9 @@ ROW_FBH(k_row_minimum, __builtin_inff(), sel(ne(x, x), x, min_x86(x, y)), fminim
     }
 ROW_DOUBLE(k_row_add, 0, x + y)
 ROW_DOUBLE(k_row_multiply, 1, x *y)
-ROW_DOUBLE(k_row_maximum, -__builtin_inf(), fmaximum(x, y))
-ROW_DOUBLE(k_row_minimum, __builtin_inf(), fminimum(x, y))
+ROW_DOUBLE(k_row_maximum_raw, -__builtin_inf(), fmaximum(x, y))
+ROW_DOUBLE(k_row_minimum_raw, __builtin_inf(), fminimum(x, y))
+ROW_EXTREMES(D, double, 8)
 
 #define ROW_INT_(name, T, start, expr)                                        \
     KERNEL(name) {                                                            \

@@ -141,6 +141,31 @@ TEST(products_carry_nan_and_infinity) {
     });
 }
 
+TEST(transposes_stay_in_their_place) {
+    EACH_LEVEL({
+        for (int round = 0; round < 400; round++) {
+            const tt_dtype t = types[below(4)];
+            const int bytes = tt_dtype_size(t);
+            const int64_t n = 1 + below(100);
+            const int64_t count = 1 + below(50);
+            const int64_t ld = count + below(4);
+            const int64_t ldd = n + (below(2) ? 0 : below(20));
+            array a = filled(t, 2, DIMS(n, ld));
+            array b = array_of(t, 2, DIMS(count, ldd));
+            for (int64_t i = 0; i < b.n; i++)
+                set(&b, i, 7);
+            eng_kernels_get()->transpose(bytes, b.t.data, ldd, a.t.data, ld, n, count);
+            bool right = true;
+            for (int64_t k = 0; k < count; k++)
+                for (int64_t i = 0; i < n; i++)
+                    right = right && get(&b, k * ldd + i) == get(&a, i * ld + k);
+            CHECK(right);
+            free(a.t.data);
+            free(b.t.data);
+        }
+    });
+}
+
 /* ---- dot_general: lhs [b0, m0, k0, b1, m1, k1] in a random order, and so on ---- */
 static void shuffle(int n, int *order) {
     for (int i = n - 1; i > 0; i--) {
