@@ -31,7 +31,7 @@ menu:
 	@echo "make check       its tests; make check-c: those of the C half only"
 	@echo "make asan | ubsan | tsan   the C half's tests under a sanitizer"
 	@echo "make portable    the C half's tests for 64-bit ARM and for x86-64-v2, run by qemu (gcc-aarch64-linux-gnu, qemu-user-static)"
-	@echo "make fuzz        mutated and random programs for some minutes (FUZZ=how many texts)"
+	@echo "make fuzz        mutated texts, and random programs by fast and reference kernels, for some minutes (FUZZ=how many)"
 	@echo "make chains      random chains of views and writes against the CPU (N=how many, 100000)"
 	@echo "make bench       how fast we are against PyTorch, Inductor, XLA:CPU and the anchor (ROWS=regex, QUICK=1); make peers installs those"
 	@echo "make fmt | lint | clean"
@@ -94,6 +94,10 @@ FUZZ ?= 300000
 fuzz: configure
 	@flock $(BUILD).lock ninja -C $(BUILD) --quiet c_tests
 	TT_FUZZ=$(FUZZ) TT_SEED=$$RANDOM $(BUILD)/c_test_hlo_text
+	TT_FUZZ=$(FUZZ) TT_SEED=$$RANDOM $(BUILD)/c_test_engine_programs fast_equals_reference
+	TT_FUZZ=$(FUZZ) TT_SEED=$$RANDOM $(BUILD)/c_test_engine_loops fused_graphs
+	TT_FUZZ=$$(($(FUZZ) / 50)) TT_SEED=$$RANDOM $(BUILD)/c_test_engine_fast
+	TT_FUZZ=$$(($(FUZZ) / 1000)) TT_SEED=$$RANDOM $(BUILD)/c_test_engine_ops elementwise composites
 
 N ?= 100000
 chains: dev

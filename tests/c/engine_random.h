@@ -148,7 +148,7 @@ __attribute__((unused)) static bool compare_program(hlo_graph *g, const char *wh
         }
     }
     if (!right)
-        fprintf(stderr, "%s\n", text.length < 6000 ? text.data : "(a long program)");
+        fprintf(stderr, "%s\n", text.length < 9000 ? text.data : "(a long program)");
     CHECK(right);
     *out_right = right;
     bool ran = !want.error;
