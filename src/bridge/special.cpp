@@ -12,6 +12,8 @@
 #include <ATen/ops/eq.h>
 #include <ATen/ops/nonzero.h>
 #include <ATen/ops/index_select.h>
+#include <ATen/ops/mvlgamma.h>
+#include <ATen/ops/rrelu_with_noise.h>
 #include <ATen/ops/set_native.h>
 #include <ATen/ops/unfold_native.h>
 #include <ATen/ops/view_as_complex_native.h>
@@ -286,6 +288,27 @@ static Tensor masked_select(const Tensor &self, const Tensor &mask) {
     return at::index_select(self.expand(shape).reshape({-1}), 0, where);
 }
 
+// ---------------------------------------------------------------- forms that PyTorch gives its own devices only
+static Tensor &give(const Tensor &value, Tensor &out) {
+    TORCH_CHECK(c10::canCast(value.scalar_type(), out.scalar_type()), "result type ", value.scalar_type(),
+                " can't be cast to the desired output type ", out.scalar_type());
+    at::native::resize_output(out, value.sizes());
+    return out.copy_(value);
+}
+
+static Tensor &mvlgamma_out(const Tensor &self, int64_t p, Tensor &out) {
+    return give(at::mvlgamma(self, p), out);
+}
+
+static Tensor &narrow_copy_out(const Tensor &self, int64_t dim, c10::SymInt start, c10::SymInt length, Tensor &out) {
+    return give(self.narrow_copy(dim, start.expect_int(), length.expect_int()), out);
+}
+
+static Tensor &rrelu_with_noise_(Tensor &self, Tensor &noise, const at::Scalar &lower, const at::Scalar &upper, bool training,
+                                 std::optional<at::Generator> generator) {
+    return self.copy_(at::rrelu_with_noise(self, noise, lower, upper, training, std::move(generator)));
+}
+
 static const char *const kHostOps[] = {
     // The shape of the result depends on values.
     "nonzero",
@@ -304,6 +327,8 @@ static const char *const kHostOps[] = {
     "_functional_assert_async.msg",
     "histogram.bins_tensor",
     "histogram.bin_ct",
+    "histogram.bins_tensor_out",
+    "histogram.bin_ct_out",
     // Dense decompositions: StableHLO has none of them, so all plugins share one path through LAPACK on the
     // host, counted apart
     // from the fallback. The functional and in-place forms of structured ops arrive here as their out= form.
@@ -382,6 +407,9 @@ void register_special(torch::Library &library) {
     library.impl("_has_compatible_shallow_copy_type", TORCH_FN(same_shallow_type));
     library.impl("equal", TORCH_FN(equal));
     library.impl("masked_select", TORCH_FN(masked_select));
+    library.impl("mvlgamma.out", TORCH_FN(mvlgamma_out));
+    library.impl("narrow_copy.out", TORCH_FN(narrow_copy_out));
+    library.impl("rrelu_with_noise_", TORCH_FN(rrelu_with_noise_));
     for (const char *name : kHostOps) {
         int kind;
         if (!tt_row_find(name, &kind))

@@ -1,5 +1,6 @@
 """The sweeps of `make sweep`, `make xla` and `make libtpu`, on a few ops: what they record, and that a crash or a bad program costs itself only."""
 
+import importlib.util
 import json
 import os
 import pathlib
@@ -26,9 +27,9 @@ sweep.main()
 """
 
 
-def run(*command):
+def run(*command, **more):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])}
-    environment.update(OMP_NUM_THREADS="1", TORCH_TPU_CPU_FALLBACK="error")
+    environment.update(OMP_NUM_THREADS="1", TORCH_TPU_CPU_FALLBACK="error", **more)
     done = subprocess.run([sys.executable, *map(str, command)], env=environment, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout
@@ -50,6 +51,19 @@ def test_sweep_survives_a_crash_and_goes_on(tmp_path):
     assert rows["sort"]["res"]["fwd"]["st"] == "crash" and rows["sort"]["res"]["bwd"]["st"] == "pass"
     assert "0 to do" in run(*command)
     assert not list(tmp_path.glob("scratch*")) and not list(tmp_path.glob("stderr*"))
+
+
+@pytest.mark.slow
+def test_xla_cpu_gives_the_engines_values(tmp_path):
+    if importlib.util.find_spec("lammps_jax_pjrt_cpu") is None:
+        pytest.skip("the XLA:CPU plugin of lammps-jax-pjrt-cpu is not installed")
+    engine, xla = tmp_path / "engine", tmp_path / "xla"
+    run(HERE / "sweep.py", engine, "--save", "--sample", 200)
+    run(HERE / "sweep.py", xla, "--against", engine, "--group", 20, TORCH_TPU_PLUGIN="lammps_jax_pjrt_cpu", TORCH_TPU_CACHE_DIR=str(tmp_path))
+    rows = lines(xla / "results.jsonl")
+    assert len(rows) == 200
+    bad = [(r["name"], r["dtype"], p, x["notes"]) for r in rows for p, x in r["res"].items() if x["st"] not in ("pass", "n/a")]
+    assert not bad, bad
 
 
 def test_libtpu_sweep(tmp_path):
