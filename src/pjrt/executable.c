@@ -80,8 +80,11 @@ static tt_status wrap(tt_client *c, int device, tt_pjrt_loaded *loaded, bool may
     return TT_OK;
 }
 
+/* XLA:CPU's own default lets minimum and maximum lose a NaN, which StableHLO does not allow. */
+#define KEEP_NAN "xla_cpu_enable_fast_min_max"
+
 /* device < 0: as many as there are replicas and partitions, from device 0 on. */
-static tt_status compile(tt_client *c, int device, int n_replicas, int n_partitions, const char *program, size_t length,
+static tt_status compile_with(tt_client *c, int device, int n_replicas, int n_partitions, const char *program, size_t length,
                          const char *options, tt_executable **out) {
     static const char format[] = "mlir";
     tt_str encoded;
@@ -105,6 +108,17 @@ static tt_status compile(tt_client *c, int device, int n_replicas, int n_partiti
     bool may_alias =
         memmem(program, length, "tf.aliasing_output", 18) || memmem(program, length, "jax.buffer_donor", 16);
     return wrap(c, device < 0 ? 0 : device, args.a.executable, may_alias, out);
+}
+
+static tt_status compile(tt_client *c, int device, int n_replicas, int n_partitions, const char *program, size_t length,
+                         const char *options, tt_executable **out) {
+    if (options || strcmp(c->platform, "cpu") != 0)
+        return compile_with(c, device, n_replicas, n_partitions, program, length, options, out);
+    tt_status error = compile_with(c, device, n_replicas, n_partitions, program, length, KEEP_NAN "=false", out);
+    if (!error || !strstr(tt_status_text(error), KEEP_NAN))
+        return error;
+    tt_status_free(error); /* an XLA without this option */
+    return compile_with(c, device, n_replicas, n_partitions, program, length, NULL, out);
 }
 
 tt_status tt_client_compile(tt_client *c, int device, const char *program, size_t length, const char *options,

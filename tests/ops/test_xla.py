@@ -47,6 +47,17 @@ def random_numbers():
     yield "randperm (random)", [torch.randperm(500, device="tpu", generator=g).cpu()]
 
 
+def not_a_number():
+    nan = float("nan")
+    x = torch.tensor([[nan] * 5, [1, nan, 2, nan, 3], [-1, -2, 0, 4, nan]], device="tpu")
+    ways = {
+        "amax": x.amax(1), "amin": x.amin(1), "max": x.max(), "maximum": x.maximum(x.flip(1)), "minimum": x.minimum(x.flip(1)),
+        "clamp": x.clamp(0, 1), "cummax": x.cummax(1)[0], "max_pool": torch.nn.functional.max_pool1d(x, 2), "nanmedian": x.nanmedian(1)[0],
+    }  # fmt: skip
+    for name, result in ways.items():
+        yield f"{name} (NaN)", [result.cpu()]
+
+
 def results(names, limit, mode):
     """[(what, results and gradients of it)] of samples that depend on the seed only."""
     out = []
@@ -70,6 +81,7 @@ def results(names, limit, mode):
                     )
                 )
         out += random_numbers()
+        out += not_a_number()
     return out
 
 
