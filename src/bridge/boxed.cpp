@@ -303,6 +303,7 @@ struct Boxed final : c10::OperatorKernel {
     void operator()(const c10::OperatorHandle &, DispatchKeySet, Stack *);
 
   private:
+    void call_row(const c10::OperatorHandle &, Stack *);
     void find_dtype_argument();
     int make_targets(const IValue *args, const tt_arg *flat, Frame &, tt_tensor **&out) const;
     void push_results(Stack *, const tt_result *, int n) const;
@@ -511,6 +512,14 @@ static void follow_default_dtype() {
 }
 
 void Boxed::operator()(const c10::OperatorHandle &op, DispatchKeySet, Stack *stack) {
+    try {
+        call_row(op, stack);
+    } catch (const UnknownDtype &error) {
+        run_on_cpu(op, stack, Reason::NoLowering, error.what_without_backtrace());
+    }
+}
+
+void Boxed::call_row(const c10::OperatorHandle &op, Stack *stack) {
     ensure_started();
     follow_default_dtype();
     IValue *args = stack->data() + stack->size() - n_args;

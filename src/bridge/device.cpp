@@ -163,7 +163,7 @@ int8_t g_dtypes[64];
 int8_t g_scalar_types[TT_N_DTYPES];
 
 void raise_dtype(c10::ScalarType type) {
-    TORCH_CHECK_NOT_IMPLEMENTED(false, "tpu has no tensors of dtype ", type);
+    throw UnknownDtype({__func__, __FILE__, static_cast<uint32_t>(__LINE__)}, c10::str("tpu has no tensors of dtype ", type));
 }
 
 void fill_host_scalar(const c10::TensorImpl *impl, tt_tensor *out) {
@@ -216,7 +216,7 @@ static void check_sizes(c10::IntArrayRef sizes) {
 
 Tensor empty_on(Device device, c10::IntArrayRef sizes, c10::ScalarType type) {
     check_sizes(sizes);
-    const auto dtype = dtype_of(type);
+    const auto dtype = stored_dtype(type);
     const auto bytes = at::detail::computeStorageNbytesContiguous(sizes, c10::elementSize(type));
     tt_storage *storage = create_storage(device.index(), static_cast<int64_t>(bytes));
     tt_storage_hint(storage, dtype, static_cast<int>(sizes.size()), sizes.data());
@@ -228,7 +228,7 @@ Tensor empty_on(Device device, c10::IntArrayRef sizes, c10::ScalarType type) {
 Tensor empty_strided_on(Device device, c10::IntArrayRef sizes, c10::IntArrayRef strides,
                         c10::ScalarType type) {
     check_sizes(sizes);
-    const auto dtype = dtype_of(type);
+    const auto dtype = stored_dtype(type);
     const auto bytes = at::detail::computeStorageNbytes(sizes, strides, c10::elementSize(type));
     tt_storage *storage = create_storage(device.index(), static_cast<int64_t>(bytes));
     Tensor tensor = make_tensor(storage, type, sizes, strides);

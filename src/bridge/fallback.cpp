@@ -94,6 +94,8 @@ static at::Generator cpu_generator(void *from, int device) {
 
 static bool is_tpu(const Tensor &tensor) { return tensor.defined() && tensor.device().type() == kTPU; }
 
+static bool is_dense(const Tensor &tensor) { return tensor.layout() == at::kStrided; }
+
 struct Moved { // a tensor argument that was on tpu: original and copy
     Tensor original, copy;
 };
@@ -102,7 +104,7 @@ static Tensor move(const Tensor &tensor, bool written, std::vector<Moved> &back,
     if (!is_tpu(tensor))
         return tensor;
     device = tensor.device();
-    Tensor copy = to_host(tensor);
+    Tensor copy = is_dense(tensor) ? to_host(tensor) : tensor.to(c10::DeviceType::CPU);
     if (written)
         back.push_back({tensor, copy});
     return copy;
@@ -131,13 +133,19 @@ static IValue move_value(const IValue &value, bool written, std::vector<Moved> &
     return value;
 }
 
+static Tensor returned(const Tensor &tensor, Device device) {
+    if (!tensor.defined() || tensor.device().type() != c10::DeviceType::CPU)
+        return tensor;
+    return is_dense(tensor) ? to_device(tensor, device) : tensor.to(device);
+}
+
 static IValue return_value(const IValue &value, Device device) {
-    if (value.isTensor() && value.toTensor().defined() && value.toTensor().is_cpu())
-        return to_device(value.toTensor(), device);
+    if (value.isTensor())
+        return returned(value.toTensor(), device);
     if (value.isTensorList()) {
         c10::List<Tensor> list;
         for (const auto &tensor : value.toTensorVector())
-            list.push_back(tensor.defined() ? to_device(tensor, device) : tensor);
+            list.push_back(returned(tensor, device));
         return list;
     }
     return value;
@@ -148,13 +156,19 @@ static bool writes_unmarked(const std::string &name, size_t argument) {
     return (name == "aten::native_batch_norm" || name == "aten::batch_norm_update_stats") && (argument == 3 || argument == 4);
 }
 
+// Kernels that look whether a gradient is wanted, to save what its kernel will read unchecked.
+static bool asks_requires_grad(const std::string &name) { return name == "aten::_sparse_mm_reduce_impl"; }
+
 void run_on_cpu(const c10::OperatorHandle &op, Stack *stack, Reason reason, const char *detail) {
     const auto &schema = op.schema();
     const std::string name = name_of(op);
     TORCH_CHECK_NOT_IMPLEMENTED(!is_view(schema), "operator '", name,
                                 "' makes a view and is not implemented for tpu: a CPU copy would not be one");
-    TORCH_CHECK_NOT_IMPLEMENTED(op.hasComputedKernelForDispatchKey(DispatchKey::CPU), "operator '", name, "' (",
-                                dtypes_of(*stack, schema.arguments().size()), ") is not implemented for tpu, and not for the CPU either");
+    bool on_cpu = false;
+    for (const auto key : {DispatchKey::CPU, DispatchKey::SparseCPU, DispatchKey::SparseCsrCPU})
+        on_cpu = on_cpu || op.hasComputedKernelForDispatchKey(key);
+    TORCH_CHECK_NOT_IMPLEMENTED(on_cpu, "operator '", name, "' (", dtypes_of(*stack, schema.arguments().size()),
+                                ") is not implemented for tpu, and not for the CPU either");
     account(op, *stack, reason, detail);
     const auto &arguments = schema.arguments();
     const size_t n = arguments.size(), base = stack->size() - n;
@@ -173,6 +187,8 @@ void run_on_cpu(const c10::OperatorHandle &op, Stack *stack, Reason reason, cons
             continue;
         }
         host.push_back(move_value((*stack)[base + i], written, back, device));
+        if (asks_requires_grad(name) && host[i].isTensor())
+            host[i] = host[i].toTensor().detach().requires_grad_((*stack)[base + i].toTensor().requires_grad());
     }
     if (generator < n) {
         const auto &given = host[generator];
@@ -180,8 +196,12 @@ void run_on_cpu(const c10::OperatorHandle &op, Stack *stack, Reason reason, cons
     }
     op.callBoxed(host);
 
-    for (const auto &moved : back)
-        write_back(moved.copy, moved.original);
+    for (auto &moved : back) {
+        if (is_dense(moved.original))
+            write_back(moved.copy, moved.original);
+        else
+            moved.original.copy_(moved.copy);
+    }
     std::vector<IValue> results;
     for (size_t i = 0; i < schema.returns().size(); i++) {
         const auto *alias = schema.returns()[i].alias_info();

@@ -158,6 +158,7 @@ static void register_all() {
     auto *aten =
         new torch::Library(torch::Library::IMPL, "aten", DispatchKey::PrivateUse1, __FILE__, __LINE__);
     register_special(*aten);
+    register_sparse(*aten);
     register_nn(*aten);
     register_rows(*aten);
     // Copies handle the lazy bits themselves: the keys' own fallback would clone, which copies, which would

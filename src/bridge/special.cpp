@@ -57,9 +57,13 @@ static Tensor empty_strided(IntArrayRef size, IntArrayRef stride, OptionalType t
 }
 
 // ---------------------------------------------------------------- copies
+static void fill_stored(const Tensor &tensor, tt_tensor *out) {
+    fill_tensor_as(stored_dtype(tensor.scalar_type()), tensor.unsafeGetTensorImpl(), out);
+}
+
 static void read_raw(const Tensor &from, void *host) {
     tt_tensor source;
-    fill_tensor(from, &source);
+    fill_stored(from, &source);
     source.conj = source.neg = false;
     check(tt_read(&source, host));
 }
@@ -81,7 +85,7 @@ Tensor to_host(const Tensor &tensor) {
 static void write_host(const Tensor &from, const Tensor &to) {
     const Tensor dense = from.to(to.scalar_type()).resolve_conj().resolve_neg().contiguous();
     tt_tensor target;
-    fill_tensor(to, &target);
+    fill_stored(to, &target);
     check(tt_write(&target, dense.const_data_ptr(), /*may_borrow=*/false));
 }
 
@@ -91,6 +95,8 @@ Tensor to_device(const Tensor &tensor, Device device) {
         return made;
     if (tensor.is_cpu()) {
         write_host(tensor, made);
+    } else if (tensor.scalar_type() == at::kComplexHalf) {
+        write_host(to_host(tensor), made);
     } else {
         tt_tensor target, source;
         fill_tensor(made, &target);
@@ -130,7 +136,19 @@ static Tensor copy_from(const Tensor &from, const Tensor &to, bool non_blocking)
         copy_from(from.to(to.scalar_type())._neg_view(), to._neg_view(), non_blocking);
         return to;
     }
-    if (to.device().type() == kTPU && from.device().type() == kTPU) {
+    if (C10_UNLIKELY(to.scalar_type() != from.scalar_type() &&
+                     (to.scalar_type() == at::kComplexHalf || from.scalar_type() == at::kComplexHalf))) {
+        // no conversion in a program: the host converts
+        const Tensor converted = to_host(from).to(to.scalar_type());
+        if (to.is_cpu())
+            to.copy_(converted);
+        else
+            write_host(converted.expand(to.sizes()), to);
+    } else if (to.device().type() == kTPU && from.device().type() == kTPU) {
+        if (C10_UNLIKELY(from.scalar_type() == at::kComplexHalf)) {
+            write_host(to_host(from).expand(to.sizes()), to);
+            return to;
+        }
         tt_tensor target, source;
         fill_tensor(to, &target);
         fill_tensor(from, &source);
@@ -158,6 +176,8 @@ void write_back(const Tensor &from, const Tensor &to) {
 
 static at::Scalar local_scalar_dense(const Tensor &self) {
     ensure_started();
+    if (C10_UNLIKELY(self.scalar_type() == at::kComplexHalf))
+        return to_host(self).item();
     alignas(16) char element[16];
     const auto dtype = dtype_of(self.scalar_type());
     read_raw(self, element);

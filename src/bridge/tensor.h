@@ -64,15 +64,21 @@ inline tt_dtype dtype_of(c10::ScalarType type) {
     return dtype;
 }
 
+// complex32 is kept, moved and viewed as the 32-bit word of its two halves; nothing computes with it: such ops go to the CPU.
+struct UnknownDtype : c10::NotImplementedError {
+    using c10::NotImplementedError::NotImplementedError;
+};
+inline tt_dtype stored_dtype(c10::ScalarType type) { return type == at::kComplexHalf ? TT_U32 : dtype_of(type); }
+
 // ---- tensors ----
 void fill_host_scalar(const c10::TensorImpl *, tt_tensor *);
 // Sizes and strides are borrowed from the tensor. Any tpu tensor, or a 0-dim CPU tensor.
-inline void fill_tensor(const c10::TensorImpl *impl, tt_tensor *out) {
+inline void fill_tensor_as(tt_dtype dtype, const c10::TensorImpl *impl, tt_tensor *out) {
     const auto sizes = impl->sizes();
     out->dims = sizes.data();
     out->strides = impl->strides().data();
     out->rank = static_cast<int>(sizes.size());
-    out->dtype = dtype_of(c10::typeMetaToScalarType(impl->dtype()));
+    out->dtype = dtype;
     out->wrapped = impl->is_wrapped_number();
     const auto keys = impl->key_set();
     out->conj = keys.has(DispatchKey::Conjugate);
@@ -92,6 +98,9 @@ inline void fill_tensor(const c10::TensorImpl *impl, tt_tensor *out) {
                     ": the start is not a multiple of ", size);
         out->offset += bytes / size;
     }
+}
+inline void fill_tensor(const c10::TensorImpl *impl, tt_tensor *out) {
+    fill_tensor_as(dtype_of(c10::typeMetaToScalarType(impl->dtype())), impl, out);
 }
 inline void fill_tensor(const Tensor &tensor, tt_tensor *out) {
     fill_tensor(tensor.unsafeGetTensorImpl(), out);
@@ -130,7 +139,8 @@ const std::vector<std::string> &rows_twice();   // named by two rows: the first 
 // changed.
 bool prepare_indices(IValue &list, Device, c10::IntArrayRef sizes);
 
-// ---- autocast.cpp, nn.cpp, device.cpp, collective.cpp ----
+// ---- autocast.cpp, nn.cpp, device.cpp, collective.cpp, sparse.cpp ----
+void register_sparse(torch::Library &);
 void register_collectives();
 void register_autocast();
 void register_nn(torch::Library &);
