@@ -61,8 +61,8 @@ def test_devices_must_agree(x):
 
 
 def test_dtypes_without_a_device_type():
-    with pytest.raises(NotImplementedError, match="tpu has no tensors of dtype QInt8"):
-        torch.empty(2, dtype=torch.qint8, device="tpu")
+    with pytest.raises(NotImplementedError, match="tpu has no tensors of dtype Bits8"):
+        torch.empty(2, dtype=torch.bits8, device="tpu")
 
 
 @pytest.mark.one_mode
