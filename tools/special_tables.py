@@ -1,6 +1,7 @@
 """Writes src/aten/special_tables.inc: Chebyshev coefficients for special functions, computed from mpmath (pip install mpmath).
 
-Each table is for f32: the series stops where its terms fall below 2e-9 of the largest. `python tools/special_tables.py > src/aten/special_tables.inc`
+The series of the Bessel functions stop where their terms fall below 1e-17 of the largest, which is enough for f64; a lowering for f32 takes
+as many terms as it needs. The others are for f32 only: 2e-9. `python tools/special_tables.py > src/aten/special_tables.inc`
 """
 
 from mpmath import airyai, besseli, besselj, besselk, bessely, cos, erfc, exp, log, mp, mpf, pi, sin, sqrt
@@ -8,13 +9,14 @@ from mpmath import airyai, besseli, besselj, besselk, bessely, cos, erfc, exp, l
 mp.dps = 60
 
 
-def coefficients(f, n=48):
+def coefficients(f, wide):
     """c[k] with f(t) = sum of c[k] T_k(t) on [-1, 1]; c[0] is halved already."""
+    n = 100 if wide else 48
     at = [cos(pi * (2 * j + 1) / (2 * n)) for j in range(n)]
     values = [f(t) for t in at]
     c = [2 * sum(v * cos(k * pi * (2 * j + 1) / (2 * n)) for j, v in enumerate(values)) / n for k in range(n)]
     c[0] /= 2
-    limit = max(abs(x) for x in c) * mpf("2e-9")
+    limit = max(abs(x) for x in c) * mpf("1e-17" if wide else "2e-9")
     while len(c) > 1 and abs(c[-1]) < limit:
         c.pop()
     assert len(c) < n - 4, "does not converge"
@@ -22,8 +24,9 @@ def coefficients(f, n=48):
 
 
 def table(name, meaning, f):
-    c = coefficients(f)
-    numbers = ", ".join(mp.nstr(x, 12, strip_zeros=False, min_fixed=0, max_fixed=0) for x in c)
+    wide = name.startswith(("cheb_i", "cheb_j", "cheb_k", "cheb_y"))
+    c = coefficients(f, wide)
+    numbers = ", ".join(mp.nstr(x, 20 if wide else 12, strip_zeros=False, min_fixed=0, max_fixed=0) for x in c)
     print(f"/* {meaning} */\nstatic const double {name}[] = {{{numbers}}};")
 
 

@@ -408,12 +408,12 @@ class _Module(types.ModuleType):
 
     @property
     def allow_excess_precision(self):
-        """Whether programs may keep intermediate results in more precision than their dtype says (a permission, default no)."""
-        return self._allow_excess_precision
+        """Whether a program of several ops may hand values from op to op in more precision than their dtype has; by default each op rounds."""
+        return _ops.get_excess_precision()
 
     @allow_excess_precision.setter
     def allow_excess_precision(self, value):
-        self._allow_excess_precision = bool(value)
+        _ops.set_excess_precision(bool(value))
 
     @property
     def _initialized(self):
@@ -434,4 +434,3 @@ class _Module(types.ModuleType):
 
 
 sys.modules[__name__].__class__ = _Module
-sys.modules[__name__]._allow_excess_precision = False

@@ -24,8 +24,14 @@ hlo_ref index_narrow(tt_lower *L, hlo_ref index, int64_t limit) {
 const char *index_bounds(const tt_lower *L) {
     if (!L->check_bounds)
         return NULL;
+    /* PyTorch's kernels of these raise a RuntimeError, those of the others an IndexError */
+    static const char *const plain[] = {"gather", "scatter", "scatter_add", "scatter_reduce", "index_add", "index_reduce"};
     size_t n = strcspn(L->row->name, ".");
-    return tt_arena_printf(L->arena, "%.*s", (int)n, L->row->name);
+    const char *mark = "";
+    for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
+        if (strlen(plain[i]) == n && !memcmp(plain[i], L->row->name, n))
+            mark = "!";
+    return tt_arena_printf(L->arena, "%s%.*s", mark, (int)n, L->row->name);
 }
 
 tt_status index_check(const tt_lower *L, tt_dtype d) {

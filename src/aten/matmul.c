@@ -388,3 +388,40 @@ LOWER(lower_grouped_mm) {
     lower_out(L, hlo_convert(L->g, r, out));
     return TT_OK;
 }
+
+/* A scale of _scaled_mm as a factor of the [m, n] result: one number, or one for each row (dim 0) or column (dim 1). */
+static tt_status result_scale(tt_lower *L, int arg, const hlo_type *result, int dim, hlo_ref *out) {
+    hlo_ref s = lower_value(L, arg);
+    hlo_type t = piece_type(L, s);
+    bool one = hlo_type_elements(&t) == 1;
+    bool each = t.rank == 2 && t.dims[dim] == result->dims[dim] && t.dims[1 - dim] == 1;
+    TT_CHECK(t.dtype == TT_F32 && (one || each), UNIMPLEMENTED, "_scaled_mm: scales of blocks");
+    s = one ? hlo_reshape(L->g, s, 0, NULL) : s;
+    *out = hlo_broadcast_to(L->g, s, 2, result->dims);
+    return TT_OK;
+}
+
+/* _scaled_mm(self, mat2, scale_a, scale_b, bias, scale_result, out_dtype, use_fast_accum): (self mat2) scale_a scale_b + bias in f32 */
+LOWER(lower_scaled_mm) {
+    TT_TRY(check_rank(L, 0, 2, "mat1"));
+    TT_TRY(check_rank(L, 1, 2, "mat2"));
+    hlo_graph *g = L->g;
+    hlo_ref a = lower_value(L, 0), b = lower_value(L, 1), by_row, by_column;
+    hlo_type ta = piece_type(L, a), tb = piece_type(L, b);
+    TT_CHECK(ta.dims[1] == tb.dims[0], INVALID_ARGUMENT, "mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)",
+             (long long)ta.dims[0], (long long)ta.dims[1], (long long)tb.dims[0], (long long)tb.dims[1]);
+    TT_CHECK(tt_dtype_size(ta.dtype) == 1 && tt_is_float(ta.dtype) && tt_dtype_size(tb.dtype) == 1 && tt_is_float(tb.dtype), UNIMPLEMENTED,
+             "_scaled_mm of %s and %s", tt_dtype_name(ta.dtype), tt_dtype_name(tb.dtype));
+    hlo_ref r = matmul(L, hlo_convert(g, a, TT_BF16), hlo_convert(g, b, TT_BF16), 0, TT_F32, "DEFAULT"); /* bf16 holds both fp8 forms */
+    hlo_type t = piece_type(L, r);
+    TT_TRY(hlo_graph_take_error(g));
+    TT_TRY(result_scale(L, 2, &t, 0, &by_row));
+    TT_TRY(result_scale(L, 3, &t, 1, &by_column));
+    r = hlo_mul(g, hlo_mul(g, r, by_row), by_column);
+    if (lower_has(L, 4))
+        r = hlo_add(g, r, lower_cast_broadcast(L, lower_value(L, 4), TT_F32, &t));
+    if (lower_has(L, 5))
+        r = hlo_mul(g, r, piece_fill(L, hlo_reshape(g, hlo_convert(g, lower_value(L, 5), TT_F32), 0, NULL), &t));
+    lower_out(L, hlo_convert(g, r, lower_dtype(L, 6, ta.dtype)));
+    return TT_OK;
+}

@@ -1,7 +1,7 @@
-/* pointwise_bessel.c - Bessel and Airy functions, scaled error function, normal quantiles: Chebyshev series in f32.
+/* pointwise_bessel.c - Bessel and Airy functions, scaled error function, normal quantiles: Chebyshev series.
  *
  * Every function is a few pieces, each a series in a variable that runs over [-1, 1] (special_tables.inc, made by
- * tools/special_tables.py). f64 is left to the CPU. */
+ * tools/special_tables.py). The tables of the Bessel functions are long enough for f64; the others leave f64 to the CPU. */
 #include "aten/elem.h"
 #include <math.h>
 
@@ -9,9 +9,9 @@
 
 enum { SPECIAL = ELEM_FLOAT | ELEM_UPCAST | ELEM_REAL };
 
-static tt_status special_begin(tt_lower *L, elem *e) {
+static tt_status special_begin(tt_lower *L, elem *e, bool wide) {
     TT_TRY(elem_begin1(L, e, SPECIAL));
-    if (e->type.dtype != TT_F32)
+    if (e->type.dtype != TT_F32 && !wide)
         LOWER_UNSUPPORTED(L, "for f32 and narrower only");
     return TT_OK;
 }
@@ -31,8 +31,13 @@ static hlo_ref unit(const elem *e, hlo_ref x, double low, double high) {
     return sub(e, mul(e, sub(e, x, num(e, low)), num(e, 2 / (high - low))), num(e, 1));
 }
 
-/* Clenshaw's recurrence for the sum of c[k] T_k(t). */
+/* Clenshaw's recurrence for the sum of c[k] T_k(t); f32 takes the terms that it can feel. */
 static hlo_ref series(const elem *e, hlo_ref t, int n, const double *c) {
+    double largest = 0;
+    for (int k = 0; k < n; k++)
+        largest = fmax(largest, fabs(c[k]));
+    while (e->type.dtype == TT_F32 && n > 1 && fabs(c[n - 1]) < 2e-9 * largest)
+        n--;
     hlo_ref twice = add(e, t, t), b1 = num(e, c[n - 1]), b2 = num(e, 0);
     for (int k = n - 2; k > 0; k--) {
         hlo_ref b = add(e, sub(e, mul(e, twice, b1), b2), num(e, c[k]));
@@ -56,7 +61,7 @@ static hlo_ref i0e(const elem *e, hlo_ref x) {
 /* i0, special_modified_bessel_i0; special_i0e (param 1). exp in two halves: the product may be finite where exp is not. */
 LOWER_FN(lower_pw_i0) {
     elem e;
-    TT_TRY(special_begin(L, &e));
+    TT_TRY(special_begin(L, &e, true));
     hlo_ref r = i0e(&e, e.v[0]);
     if (!L->row->param) {
         hlo_ref half = fun(&e, HLO_EXP, mul(&e, fun(&e, HLO_ABS, e.v[0]), num(&e, 0.5)));
@@ -81,7 +86,7 @@ LOWER_FN(lower_pw_i1) {
 /* special_modified_bessel_k0 k1 and special_scaled_modified_bessel_k0 k1 (times exp(x)): param bit 0 the order, bit 1 scaled */
 LOWER_FN(lower_pw_k) {
     elem e;
-    TT_TRY(special_begin(L, &e));
+    TT_TRY(special_begin(L, &e, true));
     bool first = L->row->param & 1, scaled = L->row->param & 2;
     hlo_ref x = e.v[0], t = unit(&e, mul(&e, x, x), 0, 4), log = fun(&e, HLO_LOG, mul(&e, x, num(&e, 0.5)));
     hlo_ref u = unit(&e, over(&e, num(&e, 2), x), 0, 1), near, far, up = fun(&e, HLO_EXP, x);
@@ -118,7 +123,7 @@ static hlo_ref bessel_far(const elem *e, hlo_ref x, bool first, bool second) {
 /* special_bessel_j0, j1 (param 1) */
 LOWER_FN(lower_pw_bessel_j) {
     elem e;
-    TT_TRY(special_begin(L, &e));
+    TT_TRY(special_begin(L, &e, true));
     bool first = L->row->param;
     hlo_ref x = e.v[0], a = fun(&e, HLO_ABS, x), t = unit(&e, mul(&e, a, a), 0, 64);
     hlo_ref near = first ? mul(&e, a, SERIES(&e, t, cheb_j1_near)) : SERIES(&e, t, cheb_j0_near);
@@ -131,7 +136,7 @@ LOWER_FN(lower_pw_bessel_j) {
 /* special_bessel_y0, y1 (param 1) */
 LOWER_FN(lower_pw_bessel_y) {
     elem e;
-    TT_TRY(special_begin(L, &e));
+    TT_TRY(special_begin(L, &e, true));
     bool first = L->row->param;
     hlo_ref x = e.v[0], t = unit(&e, mul(&e, x, x), 0, 64), k = num(&e, 0.63661977236758134);
     hlo_ref log = mul(&e, k, fun(&e, HLO_LOG, x)), near;
@@ -151,9 +156,9 @@ LOWER_FN(lower_pw_bessel_y) {
 LOWER_FN(lower_pw_spherical_j0) {
     elem e;
     TT_TRY(elem_begin1(L, &e, SPECIAL));
-    hlo_ref x = e.v[0], y = mul(&e, x, x), taylor = num(&e, 1.0 / 362880);
-    static const double c[] = {-1.0 / 5040, 1.0 / 120, -1.0 / 6, 1};
-    for (int i = 0; i < 4; i++)
+    hlo_ref x = e.v[0], y = mul(&e, x, x), taylor = num(&e, e.type.dtype == TT_F64 ? 1.0 / 6227020800 : 0);
+    static const double c[] = {-1.0 / 39916800, 1.0 / 362880, -1.0 / 5040, 1.0 / 120, -1.0 / 6, 1};
+    for (int i = e.type.dtype == TT_F64 ? 0 : 1; i < 6; i++)
         taylor = add(&e, mul(&e, taylor, y), num(&e, c[i]));
     hlo_ref r = pick(&e, "LT", fun(&e, HLO_ABS, x), 0.5, taylor, over(&e, fun(&e, HLO_SINE, x), x));
     return elem_end(&e, pick(&e, "EQ", fun(&e, HLO_ABS, x), INFINITY, num(&e, 0), r));
@@ -162,7 +167,7 @@ LOWER_FN(lower_pw_spherical_j0) {
 /* special_airy_ai: power series within [-2, 2], outside decay or waves in zeta = 2/3 |x|^1.5 */
 LOWER_FN(lower_pw_airy) {
     elem e;
-    TT_TRY(special_begin(L, &e));
+    TT_TRY(special_begin(L, &e, false));
     hlo_ref x = e.v[0], a = fun(&e, HLO_ABS, x), root = fun(&e, HLO_SQRT, a);
     hlo_ref t = unit(&e, mul(&e, mul(&e, x, x), x), -8, 8);
     hlo_ref near = sub(&e, SERIES(&e, t, cheb_ai_f), mul(&e, x, SERIES(&e, t, cheb_ai_g)));
@@ -193,14 +198,14 @@ static hlo_ref erfcx(const elem *e, hlo_ref x) {
 
 LOWER_FN(lower_pw_erfcx) {
     elem e;
-    TT_TRY(special_begin(L, &e));
+    TT_TRY(special_begin(L, &e, false));
     return elem_end(&e, erfcx(&e, e.v[0]));
 }
 
 /* special_log_ndtr: log(erfcx(-x / sqrt 2) / 2) - x^2 / 2 left of -1, log1p(-erfc(x / sqrt 2) / 2) elsewhere */
 LOWER_FN(lower_pw_log_ndtr) {
     elem e;
-    TT_TRY(special_begin(L, &e));
+    TT_TRY(special_begin(L, &e, false));
     hlo_ref x = e.v[0], t = mul(&e, x, num(&e, 0.70710678118654752));
     hlo_ref low = fun(&e, HLO_LOG, mul(&e, erfcx(&e, fun(&e, HLO_NEGATE, t)), num(&e, 0.5)));
     low = sub(&e, low, mul(&e, t, t));
@@ -211,7 +216,7 @@ LOWER_FN(lower_pw_log_ndtr) {
 /* special_ndtri: sqrt(2) erfinv(2p - 1) in the middle, the tails in x = sqrt(-2 log p) */
 LOWER_FN(lower_pw_ndtri) {
     elem e;
-    TT_TRY(special_begin(L, &e));
+    TT_TRY(special_begin(L, &e, false));
     hlo_ref p = e.v[0], q = sub(&e, num(&e, 1), p), tail = hlo_binary(e.g, HLO_MINIMUM, p, q);
     hlo_ref middle = fun(&e, HLO_CHLO_ERF_INV, sub(&e, add(&e, p, p), num(&e, 1)));
     middle = mul(&e, middle, num(&e, 1.41421356237309505));

@@ -5,11 +5,12 @@
  * row-major order gets the k-th word, whatever the shape. Engine and XLA give the same words. */
 #include "aten/elem.h"
 #include "aten/pieces.h"
+#include "aten/random.h"
 #include <float.h>
 #include <math.h>
 
 /* n words of 32 or 64 bits as [dims]. */
-static hlo_ref words(tt_lower *L, tt_dtype bits, int rank, const int64_t *dims) {
+hlo_ref random_words(tt_lower *L, tt_dtype bits, int rank, const int64_t *dims) {
     int64_t n = piece_product(dims, 0, rank);
     hlo_type flat = hlo_type_make(bits, 1, &n), shaped = hlo_type_make(bits, rank, dims);
     if (n == 0)
@@ -35,27 +36,27 @@ static hlo_ref shifted(tt_lower *L, hlo_ref bits, int by) {
 }
 
 /* k / 2^digits, k of `digits` random bits: in [0, 1), exact in f32 (up to 24) or f64 (up to 53). */
-static hlo_ref uniform01(tt_lower *L, tt_dtype in, int digits, int rank, const int64_t *dims) {
+hlo_ref random_uniform(tt_lower *L, tt_dtype in, int digits, int rank, const int64_t *dims) {
     bool wide = in == TT_F64;
-    hlo_ref k = shifted(L, words(L, wide ? TT_U64 : TT_U32, rank, dims), (wide ? 64 : 32) - digits);
+    hlo_ref k = shifted(L, random_words(L, wide ? TT_U64 : TT_U32, rank, dims), (wide ? 64 : 32) - digits);
     /* to a signed type first: the conversion from unsigned is slower everywhere */
     k = hlo_convert(L->g, hlo_convert(L->g, k, wide ? TT_I64 : TT_I32), in);
     return k == HLO_NONE ? k : hlo_mul(L->g, k, hlo_splat_like(L->g, k, ldexp(1, -digits)));
 }
 
 /* (2k + 1) / 2^(digits + 1): in (0, 1), both ends open, exact. */
-static hlo_ref uniform_open(tt_lower *L, tt_dtype in, int rank, const int64_t *dims) {
+hlo_ref random_open(tt_lower *L, tt_dtype in, int rank, const int64_t *dims) {
     int digits = in == TT_F64 ? 52 : 23;
-    hlo_ref u = uniform01(L, in, digits, rank, dims);
+    hlo_ref u = random_uniform(L, in, digits, rank, dims);
     return u == HLO_NONE ? u : hlo_add(L->g, u, hlo_splat_like(L->g, u, ldexp(1, -digits - 1)));
 }
 
 /* sqrt(2) erfinv(s), s = (2k + 1) / 2^24 - 1 an odd multiple of 2^-24 in (-1, 1): exact, and never infinite */
-static hlo_ref standard_normal(tt_lower *L, tt_dtype in, int rank, const int64_t *dims) {
+hlo_ref random_standard(tt_lower *L, tt_dtype in, int rank, const int64_t *dims) {
     bool wide = in == TT_F64;
     int digits = wide ? 53 : 24;
     hlo_graph *g = L->g;
-    hlo_ref k = shifted(L, words(L, wide ? TT_U64 : TT_U32, rank, dims), (wide ? 64 : 32) - digits);
+    hlo_ref k = shifted(L, random_words(L, wide ? TT_U64 : TT_U32, rank, dims), (wide ? 64 : 32) - digits);
     k = hlo_convert(g, k, wide ? TT_I64 : TT_I32);
     if (k == HLO_NONE)
         return k;
@@ -83,9 +84,8 @@ static tt_status out_self(tt_lower *L, hlo_ref v, const tt_tensor *self) {
     return hlo_graph_take_error(L->g);
 }
 
-/* x, which fails with `message` unless `holds` is true everywhere, on an engine that can tell. The check is a division of one by
- * the smallest truth value; its result, one, goes into x so that it is not dropped. */
-static hlo_ref checked(tt_lower *L, hlo_ref x, hlo_ref holds, const char *message) {
+/* The check is a division of one by the smallest truth value; its result, one, goes into x so that it is not dropped. */
+hlo_ref random_checked(tt_lower *L, hlo_ref x, hlo_ref holds, const char *message) {
     hlo_graph *g = L->g;
     if (!L->check_bounds || x == HLO_NONE || holds == HLO_NONE)
         return x;
@@ -109,7 +109,7 @@ LOWER_FN(lower_random_uniform) {
     TT_TRY(float_self(L, &self));
     hlo_graph *g = L->g;
     tt_dtype in = lower_accumulate_dtype(self->dtype);
-    hlo_ref u = uniform01(L, in, digits_of(self->dtype), self->rank, self->dims);
+    hlo_ref u = random_uniform(L, in, digits_of(self->dtype), self->rank, self->dims);
     bool standard = (!lower_has(L, 1) || lower_double(L, 1, 0) == 0) && (!lower_has(L, 2) || lower_double(L, 2, 1) == 1);
     if (standard || u == HLO_NONE)
         return out_self(L, u, self);
@@ -128,7 +128,7 @@ LOWER_FN(lower_random_normal) {
     double mean = lower_double(L, 1, log), std = lower_double(L, 2, log ? 2 : 1);
     TT_CHECK(log ? std > 0 : std >= 0, INVALID_ARGUMENT, log ? "log_normal_ expects std > 0.0, but found std=%g"
                                                              : "normal expects std >= 0.0, but found std %g", std);
-    hlo_ref z = standard_normal(L, lower_accumulate_dtype(self->dtype), self->rank, self->dims);
+    hlo_ref z = random_standard(L, lower_accumulate_dtype(self->dtype), self->rank, self->dims);
     if (z == HLO_NONE)
         return hlo_graph_take_error(L->g);
     if (std != 1)
@@ -143,9 +143,9 @@ LOWER_FN(lower_random_normal_tensors) {
     elem e;
     TT_TRY(elem_begin2(L, &e, ELEM_UPCAST | ELEM_REAL | ELEM_FLOATING));
     e.out = e.in[0] ? e.in[0]->dtype : e.in[1]->dtype;
-    hlo_ref z = standard_normal(L, e.type.dtype, e.type.rank, e.type.dims);
+    hlo_ref z = random_standard(L, e.type.dtype, e.type.rank, e.type.dims);
     if (e.in[1])
-        z = checked(L, z, elem_compare(&e, "GE", e.v[1], 0), "normal expects all elements of std >= 0.0");
+        z = random_checked(L, z, elem_compare(&e, "GE", e.v[1], 0), "normal expects all elements of std >= 0.0");
     return elem_end(&e, hlo_add(e.g, hlo_mul(e.g, z, e.v[1]), e.v[0]));
 }
 
@@ -155,7 +155,7 @@ LOWER_FN(lower_random_exponential) {
     TT_TRY(float_self(L, &self));
     double lambd = lower_double(L, 1, 1);
     TT_CHECK(lambd > 0, INVALID_ARGUMENT, "exponential_ expects lambda > 0.0, but found lambda=%g", lambd);
-    hlo_ref u = uniform_open(L, lower_accumulate_dtype(self->dtype), self->rank, self->dims);
+    hlo_ref u = random_open(L, lower_accumulate_dtype(self->dtype), self->rank, self->dims);
     hlo_ref r = hlo_unary(L->g, HLO_LOG, u);
     return out_self(L, r == HLO_NONE ? r : hlo_mul(L->g, r, hlo_splat_like(L->g, r, -1 / lambd)), self);
 }
@@ -167,7 +167,7 @@ LOWER_FN(lower_random_geometric) {
     TT_CHECK(p > 0 && p < 1, INVALID_ARGUMENT, "geometric_ expects p to be in (0, 1), but got p=%g", p);
     if (tt_is_complex(self->dtype) || self->dtype == TT_PRED)
         LOWER_UNSUPPORTED(L, "not for bool and complex");
-    hlo_ref u = uniform_open(L, self->dtype == TT_F64 ? TT_F64 : TT_F32, self->rank, self->dims);
+    hlo_ref u = random_open(L, self->dtype == TT_F64 ? TT_F64 : TT_F32, self->rank, self->dims);
     hlo_ref r = hlo_unary(L->g, HLO_LOG, u);
     if (r != HLO_NONE)
         r = hlo_unary(L->g, HLO_CEIL, hlo_mul(L->g, r, hlo_splat_like(L->g, r, 1 / log1p(-p))));
@@ -181,7 +181,7 @@ LOWER_FN(lower_random_cauchy) {
     double median = lower_double(L, 1, 0), sigma = lower_double(L, 2, 1);
     TT_CHECK(sigma > 0, INVALID_ARGUMENT, "cauchy_ expects sigma > 0.0, but found sigma=%g", sigma);
     hlo_graph *g = L->g;
-    hlo_ref u = uniform_open(L, lower_accumulate_dtype(self->dtype), self->rank, self->dims);
+    hlo_ref u = random_open(L, lower_accumulate_dtype(self->dtype), self->rank, self->dims);
     if (u == HLO_NONE)
         return hlo_graph_take_error(g);
     hlo_ref t = hlo_mul(g, hlo_sub(g, u, hlo_splat_like(g, u, 0.5)), hlo_splat_like(g, u, 3.14159265358979323846));
@@ -199,7 +199,7 @@ static tt_status probability(tt_lower *L, int arg, double *out) {
 
 /* u < p as bool; p = 1 is always, p = 0 never. */
 static hlo_ref happens(tt_lower *L, double p, int rank, const int64_t *dims) {
-    hlo_ref u = uniform01(L, TT_F32, 24, rank, dims);
+    hlo_ref u = random_uniform(L, TT_F32, 24, rank, dims);
     return u == HLO_NONE ? u : hlo_compare(L->g, "LT", u, hlo_splat_like(L->g, u, p));
 }
 
@@ -221,11 +221,11 @@ LOWER_FN(lower_random_bernoulli_tensor) {
     const hlo_type *both[2] = {&t, &pt};
     TT_TRY(lower_broadcast_shape(2, both, &joint));
     TT_CHECK(hlo_dims_equal(&joint, &t), INVALID_ARGUMENT, "bernoulli: p does not broadcast to self");
-    hlo_ref u = uniform01(L, in, in == TT_F64 ? 53 : 24, self->rank, self->dims);
+    hlo_ref u = random_uniform(L, in, in == TT_F64 ? 53 : 24, self->rank, self->dims);
     hlo_ref chance = lower_cast_broadcast(L, p->value, in, &t);
     if (chance == HLO_NONE)
         return hlo_graph_take_error(L->g);
-    hlo_ref happens = checked(L, hlo_compare(L->g, "LT", u, chance), between(L, chance, 0, 1), "Expected p_in >= 0 && p_in <= 1 to be true, but got false.");
+    hlo_ref happens = random_checked(L, hlo_compare(L->g, "LT", u, chance), between(L, chance, 0, 1), "Expected p_in >= 0 && p_in <= 1 to be true, but got false.");
     return out_self(L, happens, self);
 }
 
@@ -279,7 +279,7 @@ LOWER_FN(lower_random_rrelu) {
         return hlo_graph_take_error(g);
     hlo_ref slope = hlo_splat_like(g, v, (low + high) / 2), kept = noise->value;
     if (lower_bool(L, 4, false)) {
-        hlo_ref u = uniform01(L, in, digits_of(x->dtype), x->rank, x->dims);
+        hlo_ref u = random_uniform(L, in, digits_of(x->dtype), x->rank, x->dims);
         slope = hlo_add(g, hlo_mul(g, u, hlo_splat_like(g, v, high - low)), hlo_splat_like(g, v, low));
         hlo_ref below = hlo_compare(g, "LE", v, hlo_splat_like(g, v, 0));
         slope = hlo_select(g, below, slope, hlo_splat_like(g, v, 1));
@@ -319,7 +319,7 @@ LOWER_FN(lower_random_int) {
         range = (uint64_t)to - (uint64_t)from;
     }
     bool wide = range == 0 || range > UINT32_MAX;
-    hlo_ref w = words(L, wide ? TT_U64 : TT_U32, self->rank, self->dims);
+    hlo_ref w = random_words(L, wide ? TT_U64 : TT_U32, self->rank, self->dims);
     if (w == HLO_NONE)
         return hlo_graph_take_error(L->g);
     hlo_type t = piece_type(L, w), st = hlo_type_with(&t, TT_I64);
@@ -338,7 +338,7 @@ LOWER_FN(lower_random_perm) {
     tt_dtype dtype = lower_dtype(L, L->row->param ? 2 : 1, TT_I64);
     bool wide = n > INT32_MAX;
     hlo_type t = hlo_type_make(wide ? TT_I64 : TT_I32, 1, &n);
-    hlo_ref in[2] = {words(L, TT_U64, 1, &n), hlo_iota(L->g, &t, 0)}, out[2] = {HLO_NONE, in[1]};
+    hlo_ref in[2] = {random_words(L, TT_U64, 1, &n), hlo_iota(L->g, &t, 0)}, out[2] = {HLO_NONE, in[1]};
     if (n > 1)
         hlo_sort(L->g, 2, in, 0, false, true, out);
     lower_out(L, hlo_convert(L->g, out[1], dtype));
@@ -355,7 +355,7 @@ static tt_status sample_again(tt_lower *L, hlo_ref p, int64_t rows, int64_t n, i
     hlo_ref sums = n > 1 ? hlo_reduce_window(g, HLO_ADD, p, HLO_NONE, &w) : p;
     hlo_ref total = hlo_slice_dim(g, sums, 1, n - 1, n, 1);
     const int64_t drawn[2] = {rows, samples}, cube[3] = {rows, samples, n}, from_sum[2] = {0, 2}, from_draw[2] = {0, 1};
-    hlo_ref u = uniform01(L, TT_F32, 23, 2, drawn);
+    hlo_ref u = random_uniform(L, TT_F32, 23, 2, drawn);
     hlo_ref goal = hlo_mul(g, u, hlo_broadcast_to(g, total, 2, drawn));
     hlo_ref past = hlo_compare(g, "LE", hlo_broadcast_in_dim(g, sums, 3, cube, from_sum),
                                hlo_broadcast_in_dim(g, goal, 3, cube, from_draw));
@@ -381,7 +381,7 @@ LOWER_FN(lower_random_multinomial) {
     if (again && samples > 1) {
         TT_TRY(sample_again(L, p, rows, n, samples, &at));
     } else {
-        hlo_ref q = hlo_unary(g, HLO_NEGATE, hlo_unary(g, HLO_LOG, uniform_open(L, TT_F32, 2, dims)));
+        hlo_ref q = hlo_unary(g, HLO_NEGATE, hlo_unary(g, HLO_LOG, random_open(L, TT_F32, 2, dims)));
         hlo_ref race = hlo_div(g, p, q);
         if (samples == 1)
             hlo_reduce_arg(g, HLO_MAXIMUM, race, 1, TT_I32, &best, &at);
@@ -389,10 +389,10 @@ LOWER_FN(lower_random_multinomial) {
             hlo_top_k(g, race, samples, &best, &at);
     }
     const int64_t out[2] = {rows, samples}, last = 1;
-    at = checked(L, at, between(L, p, 0, FLT_MAX), "probability tensor contains either `inf`, `nan` or element < 0");
+    at = random_checked(L, at, between(L, p, 0, FLT_MAX), "probability tensor contains either `inf`, `nan` or element < 0");
     hlo_ref sums = hlo_reduce(g, HLO_ADD, p, HLO_NONE, 1, &last);
     if (sums != HLO_NONE)
-        at = checked(L, at, hlo_compare(g, "GT", sums, hlo_splat_like(g, sums, 0)), "invalid multinomial distribution (sum of probabilities <= 0)");
+        at = random_checked(L, at, hlo_compare(g, "GT", sums, hlo_splat_like(g, sums, 0)), "invalid multinomial distribution (sum of probabilities <= 0)");
     lower_out(L, hlo_convert(g, hlo_reshape(g, at, self->rank, self->rank == 2 ? out : out + 1), TT_I64));
     return hlo_graph_take_error(g);
 }

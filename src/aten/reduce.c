@@ -191,8 +191,6 @@ LOWER_FN(lower_reduce_var) {
     tt_dtype out = r.x->dtype;
     TT_CHECK(tt_is_float(out) || tt_is_complex(out), INVALID_ARGUMENT,
              "std and var only support floating point and complex dtypes");
-    if (tt_is_complex(out))
-        LOWER_UNSUPPORTED(L, "not for complex numbers");
     hlo_graph *g = L->g;
     double divisor = (double)r.count - lower_double(L, 2, 1);
     hlo_ref x = hlo_convert(g, r.x->value, lower_accumulate_dtype(out));
@@ -201,12 +199,17 @@ LOWER_FN(lower_reduce_var) {
         return hlo_graph_take_error(g);
     hlo_ref mean = hlo_div(g, sum, hlo_splat_like(g, sum, (double)r.count));
     hlo_ref d = hlo_sub(g, x, reduction_spread(&r, mean, x));
-    hlo_ref v = reduction_apply(&r, HLO_ADD, hlo_mul(g, d, d));
+    hlo_ref square = hlo_mul(g, d, d);
+    if (tt_is_complex(out)) {
+        hlo_ref re = hlo_unary(g, HLO_REAL, d), im = hlo_unary(g, HLO_IMAG, d);
+        square = hlo_add(g, hlo_mul(g, re, re), hlo_mul(g, im, im));
+    }
+    hlo_ref v = reduction_apply(&r, HLO_ADD, square);
     if (v != HLO_NONE)
         v = hlo_div(g, v, hlo_splat_like(g, v, divisor > 0 ? divisor : 0));
     if (L->row->param & STD)
         v = hlo_unary(g, HLO_SQRT, v);
-    TT_TRY(reduce_out(&r, v, out));
+    TT_TRY(reduce_out(&r, v, tt_is_complex(out) ? tt_dtype_real(out) : out));
     return L->row->param & WITH_MEAN ? reduce_out(&r, mean, out) : TT_OK;
 }
 
@@ -292,14 +295,15 @@ LOWER_FN(lower_reduce_logsumexp) {
     reduction r;
     TT_TRY(reduction_read(L, &r, 1, 2, false));
     tt_dtype out = is_exact(r.x->dtype) ? lower_default_float() : r.x->dtype;
-    if (tt_is_complex(out))
-        LOWER_UNSUPPORTED(L, "not for complex numbers");
     hlo_graph *g = L->g;
-    hlo_ref x = hlo_convert(g, r.x->value, lower_accumulate_dtype(out)), m = reduction_keep(&r, HLO_MAXIMUM, x);
+    hlo_ref x = hlo_convert(g, r.x->value, lower_accumulate_dtype(out));
+    hlo_ref m = reduction_keep(&r, HLO_MAXIMUM, tt_is_complex(out) ? hlo_unary(g, HLO_REAL, x) : x);
     if (m == HLO_NONE)
         return hlo_graph_take_error(g);
     hlo_ref inf = hlo_compare(g, "EQ", hlo_unary(g, HLO_ABS, m), hlo_splat_like(g, m, INFINITY));
     m = hlo_select(g, inf, hlo_splat_like(g, m, 0), m);
+    if (tt_is_complex(out))
+        m = hlo_complex(g, m, hlo_splat_like(g, m, 0));
     hlo_ref sum = reduction_keep(&r, HLO_ADD, hlo_unary(g, HLO_EXP, hlo_sub(g, x, reduction_spread(&r, m, x))));
     return reduce_out(&r, hlo_add(g, hlo_unary(g, HLO_LOG, sum), m), out);
 }

@@ -157,27 +157,69 @@ LOWER_FN(lower_create_eye) {
     return hlo_graph_take_error(L->g);
 }
 
-/* tril_indices(row, col, offset, dtype...), triu_indices (param 1): a constant, so only while small */
+/* Of the lower triangle's rows the first few are empty, then come `growing` ones with `least`, least + 1, ... elements, then full ones. */
+typedef struct triangle { int64_t first, least, growing, in_growing, in_all, columns; } triangle;
+
+static triangle triangle_of(int64_t rows, int64_t columns, int64_t offset) {
+    triangle t = {.columns = columns};
+    if (!rows || !columns || offset <= -rows)
+        return t;
+    t.first = offset < 0 ? -offset : 0;
+    t.least = offset >= columns ? columns : (offset < 0 ? 0 : offset) + 1;
+    t.growing = columns - t.least < rows - t.first ? columns - t.least : rows - t.first;
+    t.in_growing = t.growing * t.least + t.growing * (t.growing - 1) / 2;
+    t.in_all = t.in_growing + (rows - t.first - t.growing) * columns;
+    return t;
+}
+
+/* How many elements the growing rows before row j have. */
+static hlo_ref elements_before(hlo_graph *g, const triangle *t, const hlo_type *type, hlo_ref j) {
+    hlo_ref twice = hlo_mul(g, j, hlo_add(g, j, hlo_splat_int(g, type, 2 * t->least - 1)));
+    return hlo_div(g, twice, hlo_splat_int(g, type, 2));
+}
+
+/* The row among the growing ones of element k: the root of a quadratic in f64, put right where it rounded to the wrong side. */
+static hlo_ref growing_row(hlo_graph *g, const triangle *t, const hlo_type *type, hlo_ref k) {
+    double b = 2 * (double)t->least - 1;
+    hlo_ref x = hlo_convert(g, k, TT_F64);
+    if (x == HLO_NONE)
+        return x;
+    x = hlo_add(g, hlo_mul(g, x, hlo_splat_like(g, x, 8)), hlo_splat_like(g, x, b * b));
+    x = hlo_mul(g, hlo_sub(g, hlo_unary(g, HLO_SQRT, x), hlo_splat_like(g, x, b)), hlo_splat_like(g, x, 0.5));
+    hlo_ref j = hlo_convert(g, x, TT_I64), one = hlo_splat_int(g, type, 1);
+    j = hlo_select(g, hlo_compare(g, "GT", elements_before(g, t, type, j), k), hlo_sub(g, j, one), j);
+    hlo_ref next = hlo_add(g, j, one);
+    return hlo_select(g, hlo_compare(g, "LE", elements_before(g, t, type, next), k), next, j);
+}
+
+/* tril_indices(row, col, offset, dtype...), triu_indices (param 1). The upper triangle is the lower one seen from the last element. */
 LOWER_FN(lower_create_tri_indices) {
-    int64_t rows = lower_int(L, 0, 0), columns = lower_int(L, 1, 0), offset = lower_int(L, 2, 0), n = 0;
+    int64_t rows = lower_int(L, 0, 0), columns = lower_int(L, 1, 0), offset = lower_int(L, 2, 0);
     bool upper = L->row->param;
     TT_CHECK(rows >= 0, INVALID_ARGUMENT, "row must be non-negative, got%lld", (long long)rows);
     TT_CHECK(columns >= 0, INVALID_ARGUMENT, "col must be non-negative, got%lld", (long long)columns);
     tt_dtype dtype = lower_dtype(L, 3, TT_I64);
-    if (rows > 512 || columns > 512 || (dtype != TT_I64 && dtype != TT_I32))
-        LOWER_UNSUPPORTED(L, "more than 512 rows or columns");
-    int64_t cells = rows * columns;
-    int64_t *at = TT_NEW_N(L->arena, int64_t, 2 * cells + 1);
-    for (int64_t i = 0; i < cells; i++) {
-        int64_t r = i / columns, c = i % columns;
-        if (upper ? c - r >= offset : c - r <= offset) {
-            at[n] = r;
-            at[cells + n++] = c;
-        }
+    if (rows > INT32_MAX || columns > INT32_MAX || (dtype != TT_I64 && dtype != TT_I32))
+        LOWER_UNSUPPORTED(L, "other than int32 and int64, or more than 2^31 rows or columns");
+    offset = offset > INT32_MAX ? INT32_MAX : offset < -INT32_MAX ? -INT32_MAX : offset;
+    triangle t = triangle_of(rows, columns, upper ? columns - rows - offset : offset);
+    hlo_graph *g = L->g;
+    hlo_type type = hlo_type_make(TT_I64, 1, &t.in_all);
+    hlo_ref k = hlo_iota(g, &type, 0), width = hlo_splat_int(g, &type, columns ? columns : 1);
+    if (upper)
+        k = hlo_sub(g, hlo_splat_int(g, &type, t.in_all - 1), k);
+    hlo_ref past = hlo_sub(g, k, hlo_splat_int(g, &type, t.in_growing)), zero = hlo_splat_int(g, &type, 0);
+    hlo_ref full = hlo_binary(g, HLO_MAXIMUM, past, zero), grows = hlo_compare(g, "LT", past, zero);
+    hlo_ref j = growing_row(g, &t, &type, hlo_select(g, grows, k, zero));
+    hlo_ref row = hlo_select(g, grows, j, hlo_add(g, hlo_div(g, full, width), hlo_splat_int(g, &type, t.growing)));
+    hlo_ref column = hlo_select(g, grows, hlo_sub(g, k, elements_before(g, &t, &type, j)), hlo_binary(g, HLO_REMAINDER, full, width));
+    row = hlo_add(g, row, hlo_splat_int(g, &type, t.first));
+    if (upper) {
+        row = hlo_sub(g, hlo_splat_int(g, &type, rows - 1), row);
+        column = hlo_sub(g, hlo_splat_int(g, &type, columns - 1), column);
     }
-    for (int64_t i = 0; i < n; i++)
-        at[n + i] = at[cells + i];
-    hlo_type t = hlo_type_make(TT_I64, 2, (const int64_t[]){2, n});
-    lower_out(L, hlo_convert(L->g, hlo_constant(L->g, &t, at), dtype));
-    return hlo_graph_take_error(L->g);
+    const int64_t line[2] = {1, t.in_all};
+    hlo_ref both[2] = {hlo_reshape(g, row, 2, line), hlo_reshape(g, column, 2, line)};
+    lower_out(L, hlo_convert(g, hlo_concatenate(g, 2, both, 0), dtype));
+    return hlo_graph_take_error(g);
 }

@@ -56,6 +56,8 @@ static void define_runtime(torch::Library &m) {
     m.def("set_mode(int mode) -> ()", [](int64_t mode) { check(tt_mode_set(parse_mode(mode))); });
     m.def("get_mode() -> int", [] { return static_cast<int64_t>(tt_mode_get()); });
     m.def("set_precision(str precision) -> ()", [](std::string text) { tt_precision_set(text.c_str()); });
+    m.def("set_excess_precision(bool allowed) -> ()", [](bool allowed) { check(tt_excess_precision_set(allowed)); });
+    m.def("get_excess_precision() -> bool", [] { return tt_excess_precision_get(); });
     m.def("get_precision() -> str", [] { return std::string(tt_precision_get()); });
     m.def("flush(int device, str reason) -> ()",
           [](int64_t device, std::string reason) { check(tt_flush(device_or_all(device), reason.c_str())); });

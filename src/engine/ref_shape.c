@@ -42,8 +42,11 @@ int64_t ref_index(const eng_tensor *t, int64_t i) {
 tt_status ref_bounds_fail(const hlo_graph *g, const hlo_node *node, int64_t index, int64_t bound, int dim) {
     (void)g;
     const char *text = hlo_attr_text(node, HLO_A_TT_BOUNDS, "");
-    TT_FAIL(OUT_OF_RANGE, "%s%s%s: index %lld is out of bounds for dimension %d with size %lld", hlo_op_text((hlo_op)node->op),
-            *text ? " of " : "", text, (long long)index, dim, (long long)bound);
+    bool plain = *text == '!'; /* not an index error to whoever called the op */
+    text += plain;
+    return tt_status_make(plain ? TT_INVALID_ARGUMENT : TT_OUT_OF_RANGE, __FILE__, __LINE__,
+                          "%s%s%s: index %lld is out of bounds for dimension %d with size %lld", hlo_op_text((hlo_op)node->op),
+                          *text ? " of " : "", text, (long long)index, dim, (long long)bound);
 }
 
 /* ---- primitives ---- */

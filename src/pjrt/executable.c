@@ -80,8 +80,10 @@ static tt_status wrap(tt_client *c, int device, tt_pjrt_loaded *loaded, bool may
     return TT_OK;
 }
 
-/* XLA:CPU's own default lets minimum and maximum lose a NaN, which StableHLO does not allow. */
+/* XLA:CPU's own default lets minimum and maximum lose a NaN, which StableHLO does not allow; XLA's leaves out roundings to bf16 and f16, also
+ * where a program relies on them. */
 #define KEEP_NAN "xla_cpu_enable_fast_min_max"
+#define KEEP_ROUNDING "xla_allow_excess_precision"
 
 /* device < 0: as many as there are replicas and partitions, from device 0 on. */
 static tt_status compile_with(tt_client *c, int device, int n_replicas, int n_partitions, const char *program, size_t length,
@@ -112,12 +114,15 @@ static tt_status compile_with(tt_client *c, int device, int n_replicas, int n_pa
 
 static tt_status compile(tt_client *c, int device, int n_replicas, int n_partitions, const char *program, size_t length,
                          const char *options, tt_executable **out) {
-    if (options || strcmp(c->platform, "cpu") != 0)
+    const char *ours = !strcmp(c->platform, "tt_engine") ? NULL
+                       : !strcmp(c->platform, "cpu")     ? KEEP_ROUNDING "=false\n" KEEP_NAN "=false"
+                                                         : KEEP_ROUNDING "=false";
+    if (options || !ours)
         return compile_with(c, device, n_replicas, n_partitions, program, length, options, out);
-    tt_status error = compile_with(c, device, n_replicas, n_partitions, program, length, KEEP_NAN "=false", out);
-    if (!error || !strstr(tt_status_text(error), KEEP_NAN))
+    tt_status error = compile_with(c, device, n_replicas, n_partitions, program, length, ours, out);
+    if (!error || (!strstr(tt_status_text(error), KEEP_NAN) && !strstr(tt_status_text(error), KEEP_ROUNDING)))
         return error;
-    tt_status_free(error); /* an XLA without this option */
+    tt_status_free(error); /* an XLA without these options */
     return compile_with(c, device, n_replicas, n_partitions, program, length, NULL, out);
 }
 

@@ -16,9 +16,9 @@ static double now_ms(void) {
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-/* The key of cache.h: program text, plugin, its version, the device it is compiled for; the 2 counts our own changes of compile options. */
+/* The key of cache.h: program text, plugin, its version, the device it is compiled for; the 3 counts our own changes of compile options. */
 static tt_hash text_key(int device, const tt_str *text) {
-    tt_hash h = tt_hash_bytes(text->data, text->length, (tt_hash){(uint64_t)device, 2});
+    tt_hash h = tt_hash_bytes(text->data, text->length, (tt_hash){(uint64_t)device, 3});
     const char *platform = tt_client_platform(tt_run_client), *version = tt_client_version(tt_run_client);
     h = tt_hash_bytes(platform, strlen(platform), h);
     return tt_hash_bytes(version, strlen(version), h);

@@ -26,6 +26,9 @@ tt_mode tt_mode_get(void);                        /* the calling thread's, else 
 TT_MUST_CHECK tt_status tt_mode_set(tt_mode);     /* process; flushes */
 void tt_precision_set(const char *precision);     /* "DEFAULT" "HIGH" "HIGHEST" */
 const char *tt_precision_get(void);
+/* Whether programs of several ops may keep what one op hands to the next in more precision than its dtype has. Flushes. */
+TT_MUST_CHECK tt_status tt_excess_precision_set(bool allowed);
+bool tt_excess_precision_get(void);
 
 /* ---- storages ---- */
 tt_storage *tt_storage_create(int device, int64_t bytes);     /* holds nothing yet; reads as zeros */

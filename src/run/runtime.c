@@ -120,6 +120,17 @@ tt_status tt_mode_set(tt_mode m) {
 void tt_precision_set(const char *p) { precision = !strcmp(p, "HIGH") ? "HIGH" : !strcmp(p, "DEFAULT") ? "DEFAULT" : "HIGHEST"; }
 const char *tt_precision_get(void) { return precision; }
 
+static bool excess_precision;
+bool tt_excess_precision_get(void) { return excess_precision; }
+tt_status tt_excess_precision_set(bool allowed) {
+    if (allowed != excess_precision)
+        TT_TRY(tt_flush(-1, "the precision that programs may keep changes"));
+    tt_lock();
+    excess_precision = allowed;
+    tt_unlock();
+    return TT_OK;
+}
+
 tt_status tt_capture_begin(int device, const char *name) {
     (void)name;
     TT_TRY(tt_flush(device, "a capture begins"));

@@ -158,6 +158,7 @@ static tt_status assemble(tt_window *w, tt_arena *arena, tt_program *p, hlo_grap
     }
     hlo_return(g, p->n_outputs, results);
     TT_TRY(hlo_graph_take_error(g));
+    if (tt_excess_precision_get()) hlo_skip_roundings(g, w->n_values, a.values);
     assign_aliases(w, p, donate, g->funcs[0], arena);
     hlo_dce(g);
     *out = g;
@@ -167,7 +168,9 @@ static tt_status assemble(tt_window *w, tt_arena *arena, tt_program *p, hlo_grap
 /* ---- flushing ---- */
 static tt_hash window_key(const tt_window *w) {
     tt_hash h = w->hash;
-    uint64_t bits = 0;
+    uint64_t bits = tt_excess_precision_get();
+    tt_hash_word(&h, bits);
+    bits = 0;
     for (int k = 0; k < w->n_values; k++) {
         bits = bits << 1 | (w->values[k]->refs > 1);
         if ((k & 63) == 63) tt_hash_word(&h, bits);
