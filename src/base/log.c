@@ -4,6 +4,8 @@
 #include "base/env.h"
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 int tt_log_level;
@@ -13,18 +15,25 @@ __attribute__((constructor)) static void read_level(void) {
 }
 
 void tt_log_write(int level, const char *format, ...) {
-    char line[4096];
-    int n = snprintf(line, sizeof line, "torch_tpu[%d] ", level);
-    va_list args;
+    char few[4096], *line = few;
+    int n = snprintf(few, sizeof few, "torch_tpu[%d] ", level);
+    va_list args, again;
     va_start(args, format);
-    int m = vsnprintf(line + n, sizeof line - (size_t)n - 1, format, args);
+    va_copy(again, args);
+    int m = vsnprintf(few + n, sizeof few - (size_t)n - 1, format, args);
     va_end(args);
+    size_t length = m < 0 ? 0 : (size_t)n + (size_t)m;
+    if (length > sizeof few - 2) { /* the text of a program */
+        line = tt_malloc(length + 2);
+        memcpy(line, few, (size_t)n);
+        vsnprintf(line + n, (size_t)m + 1, format, again);
+    }
+    va_end(again);
     if (m < 0)
         return;
-    size_t length = (size_t)n + (size_t)m;
-    if (length > sizeof line - 2)
-        length = sizeof line - 2;
     line[length] = '\n';
     ssize_t written = write(STDERR_FILENO, line, length + 1);
     (void)written; /* nobody is left to tell */
+    if (line != few)
+        free(line);
 }

@@ -1,5 +1,5 @@
-/* edit.c - whole-graph edits before a program is compiled: calls and composites inlined, roundings between ops
- * left out, unused nodes dropped. */
+/* edit.c - whole-graph edits before a program is compiled: calls and composites inlined, unused nodes
+ * dropped. */
 #include "hlo/splice.h"
 #include <stdlib.h>
 #include <string.h>
@@ -178,43 +178,6 @@ tt_status hlo_inline(hlo_graph *g, bool (*keep)(const char *composite_name)) {
     free(in.copied);
     free(in.instead);
     return error;
-}
-
-/* ---- excess precision ---- */
-
-/* What `r` is before it was rounded, when it is a rounding of `dtype` that may be left out; HLO_NONE otherwise. */
-static hlo_ref before_rounding(const hlo_graph *g, const char *may, hlo_ref r, tt_dtype dtype) {
-    const hlo_node *n = hlo_node_at(g, r);
-    if (!may[r] || n->op != HLO_CONVERT)
-        return HLO_NONE;
-    const hlo_type *from = hlo_type_of(g, n->operands[0]);
-    bool narrows = tt_is_float(dtype) && tt_is_float(n->type->dtype) && tt_dtype_size(n->type->dtype) < tt_dtype_size(dtype);
-    return narrows && from->dtype == dtype ? n->operands[0] : HLO_NONE;
-}
-
-static void widen_block(hlo_graph *g, const char *may, hlo_ref *instead, const hlo_block *b) {
-    for (int i = 0; i < b->n_nodes; i++) {
-        const hlo_node *n = hlo_node_at(g, b->nodes[i]);
-        hlo_ref *operands = (hlo_ref *)(uintptr_t)n->operands; /* nodes own their operand lists */
-        for (uint32_t k = 0; k < n->n_operands; k++)
-            operands[k] = instead[operands[k]] ? instead[operands[k]] : operands[k];
-        if (n->op == HLO_CONVERT)
-            instead[b->nodes[i]] = before_rounding(g, may, operands[0], n->type->dtype);
-        for (int r = 0; r < n->n_regions; r++)
-            widen_block(g, may, instead, n->regions[r]);
-    }
-    for (int i = 0; i < b->n_results; i++)
-        b->results[i] = instead[b->results[i]] ? instead[b->results[i]] : b->results[i];
-}
-
-void hlo_skip_roundings(hlo_graph *g, int n, const hlo_ref *values) {
-    char *may = tt_calloc(g->n_nodes, 1);
-    hlo_ref *instead = tt_calloc(g->n_nodes, sizeof *instead);
-    for (int i = 0; i < n; i++)
-        may[values[i]] = values[i] != HLO_NONE;
-    widen_block(g, may, instead, g->funcs[0]->body);
-    free(instead);
-    free(may);
 }
 
 /* ---- dead nodes ---- */

@@ -49,7 +49,7 @@ static tt_status compile(const tt_plugin *p, tt_pjrt_topology *topology, const c
     int device = 0;
     tt_str options;
     TT_TRY(first_device(p, topology, &device));
-    TT_TRY(tt_options_encode(device, 1, 1, NULL, &options));
+    TT_TRY(tt_options_encode(device, 1, 1, "xla_allow_excess_precision=false", &options));
     TT_PJRT_ARGS(program, code);
     code.a = (tt_pjrt_program){
         .struct_size = sizeof code,

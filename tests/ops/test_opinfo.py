@@ -154,3 +154,35 @@ def test_errors(f, kind, text):
     for device in ["cpu", "tpu"]:
         with pytest.raises(kind, match=text):
             f(device)
+
+
+@pytest.mark.parametrize("name", ["var", "std", "var_mean", "std_mean", "logsumexp"])
+def test_complex_moments(name):
+    check_op(name, torch.complex64, limit=8)
+
+
+@pytest.mark.parametrize("name", ["bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "i0", "i0e", "modified_bessel_k0", "modified_bessel_k1"])
+def test_bessel_functions_in_float64(name):
+    """Against 40 digits: PyTorch's own float64 Bessel functions are good to 1e-8 only."""
+    import mpmath
+
+    order = int(name.rstrip("e")[-1])
+    exact = {"bessel_j": mpmath.besselj, "bessel_y": mpmath.bessely, "modified_bessel_k": mpmath.besselk}.get(name[:-1], mpmath.besseli)
+    x = torch.tensor([1e-8, 1e-3, 0.3, 1.0, 1.99, 2.01, 3.7, 5.0, 7.99, 8.01, 12.0, 30.0, 77.0, 500.0], dtype=torch.float64)
+    have = getattr(torch.special, name)(x.to("tpu")).cpu()
+    with mpmath.workdps(40):
+        for v, h in zip(x.tolist(), have.tolist(), strict=True):
+            want = exact(order, mpmath.mpf(v)) * (mpmath.exp(-mpmath.mpf(v)) if name == "i0e" else 1)
+            size = mpmath.sqrt(2 / (mpmath.pi * v)) if v > 1 and "bessel_" in name and "modified" not in name else abs(want)  # of the wave
+            assert abs(h - want) <= (4e-15 + 2**-53 * v) * size, v  # x - pi/4 is rounded: half a step of x
+
+
+@pytest.mark.parametrize("each", [False, True])
+@pytest.mark.parametrize("out", [torch.bfloat16, torch.float32, torch.float8_e4m3fn])
+def test_scaled_products(each, out):
+    a, b = torch.randn(32, 48).to(torch.float8_e4m3fn), torch.randn(64, 48).to(torch.float8_e4m3fn).t()
+    scales = (torch.rand(32, 1) + 0.5, torch.rand(1, 64) + 0.5) if each else (torch.tensor(0.7), torch.tensor(1.3))
+    want = (a.double() @ b.double()) * scales[0].double() * scales[1].double()
+    have = torch._scaled_mm(a.to("tpu"), b.to("tpu"), *(s.to("tpu") for s in scales), out_dtype=out).cpu()
+    step = {torch.bfloat16: 2**-8, torch.float32: 1e-6, torch.float8_e4m3fn: 2**-4}[out]
+    assert have.dtype == out and (have.double() - want).abs().max() <= step * want.abs().max() * 1.01

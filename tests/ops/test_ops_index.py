@@ -142,3 +142,28 @@ def test_sort_puts_nan_last():
         check(torch.sort, (x,), {"stable": True, "descending": descending}, "sort", grad=False)
     check(torch.topk, (x, 3), {}, "topk", grad=False)
     check(torch.topk, (x, 2), {"largest": False}, "smallest", grad=False)
+
+
+@pytest.mark.parametrize("f", [torch.tril_indices, torch.triu_indices])
+@pytest.mark.parametrize("rows, columns", [(600, 700), (700, 20), (3, 5), (5, 3), (1, 1), (0, 4), (4, 0)])
+def test_triangles(f, rows, columns):
+    for offset in (-1000, -5, -3, -1, 0, 1, 2, 4, 1000):
+        for dtype in (torch.int64, torch.int32):
+            want, have = f(rows, columns, offset, dtype=dtype), f(rows, columns, offset, dtype=dtype, device="tpu")
+            assert have.dtype == dtype and torch.equal(have.cpu(), want), offset
+
+
+@pytest.mark.parametrize("f", [
+    lambda x, i: x.gather(0, i[:, None]), lambda x, i: x.scatter(0, i[:, None], 1.0), lambda x, i: x.scatter_add(0, i[:, None], x[:1]),
+    lambda x, i: x.scatter_reduce(0, i[:, None], x[:1], "amax"), lambda x, i: x.index_add(0, i, x[:1]), lambda x, i: x.index_copy(0, i, x[:1]),
+    lambda x, i: x.index_select(0, i), lambda x, i: x[i], lambda x, i: x.index_fill(0, i, 1.0), lambda x, i: x.index_put((i,), x[:1]),
+    lambda x, i: x.take(i + 100), lambda x, i: x.put(i + 100, x[:1, 0]), lambda x, i: torch.nn.functional.embedding(i, x),
+    lambda x, i: torch.nn.functional.one_hot(i, 3),
+])  # fmt: skip
+def test_the_error_of_an_index_out_of_range(f):
+    x, i = torch.arange(6.0).reshape(2, 3), torch.tensor([5])
+    with pytest.raises((IndexError, RuntimeError)) as want:
+        f(x, i)
+    with pytest.raises((IndexError, RuntimeError)) as have:
+        f(x.to("tpu"), i.to("tpu")).cpu()
+    assert have.type is want.type
