@@ -13,6 +13,7 @@ TOLERANCE = {
     torch.bfloat16: (2e-2, 2e-2),
     torch.float16: (4e-3, 4e-3),
     torch.complex64: (3e-5, 3e-5),
+    torch.complex128: (1e-9, 1e-9),
 }
 
 
