@@ -125,7 +125,9 @@ libtpu: sweep
 	$(PYTHON) tools/libtpu_sweep.py $(SWEEP)/engine/programs $(SWEEP)/libtpu.jsonl --jobs $(JOBS)
 
 ops: xla libtpu
-	$(PYTHON) tools/gen_ops.py $(SWEEP)/engine/results.jsonl --xla $(SWEEP)/xla/results.jsonl --libtpu $(SWEEP)/libtpu.jsonl
+	TORCH_TPU_CPU_FALLBACK=silent $(PYTHON) tests/ops/sweep.py $(SWEEP)/allowed --unsupported-in $(SWEEP)/engine/results.jsonl
+	$(PYTHON) tools/gen_ops.py $(SWEEP)/engine/results.jsonl --xla $(SWEEP)/xla/results.jsonl --libtpu $(SWEEP)/libtpu.jsonl \
+		--allowed $(SWEEP)/allowed/results.jsonl
 
 fmt:
 	clang-format -i $$(git ls-files 'src/*.c' 'src/*.h' 'src/*.cpp' 'tests/*.c')

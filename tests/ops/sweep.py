@@ -499,6 +499,7 @@ def main():
     parser.add_argument("--phases", default=",".join(PHASES))
     parser.add_argument("--samples", type=int, default=6)
     parser.add_argument("--ops", default="")
+    parser.add_argument("--unsupported-in", type=pathlib.Path, help="only what lacks a lowering by these results")
     parser.add_argument("--sample", type=int, default=0, help="so many tasks only, by chance")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--mode", default="DEFER_NEVER")
@@ -514,6 +515,10 @@ def main():
     path = options.out / "results.jsonl"
     done = {(r["name"], r["dtype"]) for r in map(json.loads, open(path))} if path.exists() else set()
     tasks = list_tasks(options)
+    if options.unsupported_in:
+        rows = map(json.loads, open(options.unsupported_in))
+        lacking = {(r["name"], r["dtype"]) for r in rows if any(x["st"] == "unsupported" for x in r["res"].values())}
+        tasks = [t for t in tasks if (t["name"], t["dtype"]) in lacking]
     if options.sample:
         random.Random(options.seed).shuffle(tasks)
         tasks = tasks[: options.sample]
