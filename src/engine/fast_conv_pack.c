@@ -45,19 +45,59 @@ static int clip(const conv *c, const run *runs, int n_runs, int64_t t, eng_piece
     return n;
 }
 
-/* k = (channel, tap): a tap's rows lie `taps` rows apart. */
+/* Whether every tap finds all of the runs inside the image; taps then differ by an offset only. */
+static bool interior(const conv *c, const run *runs, int n_runs) {
+    for (int i = 0; i < CONV_DIMS; i++) {
+        const conv_dim *d = &c->dim[i];
+        int64_t low = d->at[0], high = d->at[0];
+        for (int64_t t = 1; t < d->n_taps; t++) {
+            low = eng_min(low, d->at[t]);
+            high = eng_max(high, d->at[t]);
+        }
+        for (int u = 0; u < n_runs; u++) {
+            const int64_t first = runs[u].pos[i], last = i == CONV_DIMS - 1 ? first + runs[u].count - 1 : first;
+            if (first * d->step + low < 0 || last * d->step + high >= d->in)
+                return false;
+        }
+    }
+    return true;
+}
+
+/* k = (channel, tap) */
 static void fill_by_columns(const conv *c, const char *x, const run *runs, int n_runs, int64_t k0, int64_t kc,
-                            char *rows) {
-    eng_piece pieces[ENG_MAX_NR];
-    const int64_t row = c->f->nr * c->bytes;
-    for (int64_t t = 0; t < c->taps; t++) {
+                            bool pairs, char *rows) {
+    const conv_dim *d = c->dim;
+    const int64_t step = d[2].step * d[2].x, nr = c->f->nr, row = nr * c->bytes;
+    eng_piece pieces[ENG_MAX_TAPS * ENG_MAX_NR];
+    int n_pieces[ENG_MAX_TAPS];
+    if (c->taps <= ENG_MAX_TAPS) {
+        const bool shifted = interior(c, runs, n_runs);
+        for (int64_t t = 0, at = 0; t < c->taps; t++) {
+            eng_piece *to = pieces + t * ENG_MAX_NR;
+            if (t == 0 || !shifted) {
+                n_pieces[t] = clip(c, runs, n_runs, t, to);
+                continue;
+            }
+            int64_t tap[CONV_DIMS];
+            conv_tap(c, t, tap);
+            at = 0;
+            for (int i = 0; i < CONV_DIMS; i++)
+                at += (d[i].at[tap[i]] - d[i].at[0]) * d[i].x;
+            n_pieces[t] = n_pieces[0];
+            for (int u = 0; u < n_pieces[0]; u++)
+                to[u] = (eng_piece){pieces[u].first, pieces[u].count, pieces[u].at + at};
+        }
+        c->kernels->gather_taps((int)c->bytes, pairs, (int)nr, (int)c->taps, pieces, n_pieces, step, x,
+                                c->x_channel * c->bytes, k0, kc, rows);
+        return;
+    }
+    for (int64_t t = 0; t < c->taps; t++) { /* a tap's rows lie `taps` rows apart */
         const int64_t channel = k0 > t ? eng_blocks(k0 - t, c->taps) : 0, first = channel * c->taps + t - k0;
         if (first >= kc)
             continue;
-        c->kernels->gather_rows((int)c->bytes, c->f->nr, pieces, clip(c, runs, n_runs, t, pieces),
-                                c->dim[2].step * c->dim[2].x, x + channel * c->x_channel * c->bytes,
-                                c->x_channel * c->bytes, eng_blocks(kc - first, c->taps), rows + first * row,
-                                c->taps * row);
+        c->kernels->gather_rows((int)c->bytes, (int)nr, pieces, clip(c, runs, n_runs, t, pieces), step,
+                                x + channel * c->x_channel * c->bytes, c->x_channel * c->bytes,
+                                eng_blocks(kc - first, c->taps), rows + first * row, c->taps * row);
     }
 }
 
@@ -170,15 +210,16 @@ void conv_pack_columns(const conv *c, int64_t g, int64_t column, int64_t n, int6
     const eng_flavor *f = c->f;
     const bool as_is = f->per_word == 1 && f->word_bytes == f->element_bytes,
                rows_first = c->by_columns || c->images_inner;
-    char *rows = rows_first && as_is ? panel : eng_scratch_need(ENG_SLOT_A, (size_t)(kc * f->nr * c->bytes));
+    const bool pairs = c->by_columns && f->per_word == 2 && c->taps <= ENG_MAX_TAPS;
+    char *rows = rows_first && (as_is || pairs) ? panel : eng_scratch_need(ENG_SLOT_A, (size_t)(kc * f->nr * c->bytes));
     if (rows_first) {
         run runs[ENG_MAX_NR];
         const int n_runs = cut_runs(c, column, n, runs);
         if (c->images_inner)
             fill_by_images(c, x, runs, n_runs, k0, kc, rows);
         else
-            fill_by_columns(c, x, runs, n_runs, k0, kc, rows);
-        if (!as_is)
+            fill_by_columns(c, x, runs, n_runs, k0, kc, pairs, rows);
+        if (!as_is && !pairs)
             f->pack_rows(panel, f->nr, f->nr, rows, f->nr, f->nr, kc);
         return;
     }

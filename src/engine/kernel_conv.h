@@ -117,6 +117,173 @@ static void gather_rows(int bytes, int width, const eng_piece *pieces, int n_pie
 }
 #endif
 
+/* One row of a panel after the other, any width. */
+static void gather_taps_plain(int bytes, int width, int taps, const eng_piece *pieces, const int *n_pieces,
+                              int64_t step, const char *base, int64_t channel_bytes, int64_t k0, int64_t kc,
+                              char *dst) {
+    int t = (int)(k0 % taps);
+    const char *from = base + k0 / taps * channel_bytes;
+    for (int64_t k = 0; k < kc; k++, dst += width * bytes) {
+        gather_rows(bytes, width, pieces + t * ENG_MAX_NR, n_pieces[t], step, from, 0, 1, dst, 0);
+        if (++t == taps) {
+            t = 0;
+            from += channel_bytes;
+        }
+    }
+}
+
+#if SIMD == 512
+enum { MOST_LANES = 8 };
+
+/* The lanes of one tap, both halves of the panel (16-bit elements: one); step 2 has a mask for either vector that it
+ * reads. `at` in bytes. */
+typedef struct tap_lanes {
+    int64_t at[2][MOST_LANES];
+    uint32_t mask[2][MOST_LANES], spread[2][MOST_LANES], spread_high[2][MOST_LANES];
+} tap_lanes;
+
+INLINE __m512i load_row(const int bytes, const int step, const int most, const tap_lanes *l, const int half,
+                        const char *base) {
+    const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    static const uint16_t order[32] = {0,  2,  4,  6,  8,  10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30,
+                                       32, 34, 36, 38, 40, 42, 44, 46, 48, 50, 52, 54, 56, 58, 60, 62};
+    __m512i v = _mm512_setzero_si512();
+    _Pragma("GCC unroll 8") for (int i = 0; i < most; i++) {
+        const char *p = base + l->at[half][i];
+        const uint32_t mask = l->mask[half][i];
+        if (step == 1) {
+            v = bytes == 4 ? _mm512_mask_loadu_epi32(v, (__mmask16)mask, p) : _mm512_mask_loadu_epi16(v, mask, p);
+        } else if (bytes == 4) {
+            const __m512i low = _mm512_maskz_loadu_epi32((__mmask16)l->spread[half][i], p),
+                          high = _mm512_maskz_loadu_epi32((__mmask16)l->spread_high[half][i], p + 64);
+            v = _mm512_mask_mov_epi32(v, (__mmask16)mask, _mm512_permutex2var_epi32(low, even, high));
+        } else {
+            const __m512i low = _mm512_maskz_loadu_epi16(l->spread[half][i], p),
+                          high = _mm512_maskz_loadu_epi16(l->spread_high[half][i], p + 64);
+            v = _mm512_mask_mov_epi16(v, mask, _mm512_permutex2var_epi16(low, _mm512_loadu_si512(order), high));
+        }
+    }
+    return v;
+}
+
+/* `most` loads a vector: a constant, lanes beyond those that a tap needs are empty. */
+INLINE void gather_table(const int bytes, const int step, const bool pairs, const int most, int taps,
+                         const tap_lanes *table, const char *base, int64_t channel_bytes, int64_t k0, int64_t kc,
+                         char *dst) {
+    int t = (int)(k0 % taps);
+    const char *from = base + k0 / taps * channel_bytes;
+    __m512i even = _mm512_setzero_si512();
+    const __m512i low = _mm512_set_epi16(47, 15, 46, 14, 45, 13, 44, 12, 43, 11, 42, 10, 41, 9, 40, 8, 39, 7, 38, 6,
+                                         37, 5, 36, 4, 35, 3, 34, 2, 33, 1, 32, 0);
+    const __m512i high = _mm512_add_epi16(low, _mm512_set1_epi16(16));
+    const int64_t ahead = 4 * channel_bytes; /* channels lie too far apart for the processor to guess */
+    for (int64_t k = 0; k < kc; k++) {
+        for (int line = 0; line < step; line++) {
+            v_prefetch(from + ahead + table[t].at[0][0] + 64 * line);
+            if (bytes == 4)
+                v_prefetch(from + ahead + table[t].at[1][most > 1] + 64 * (line + 1));
+        }
+        const __m512i v = load_row(bytes, step, most, &table[t], 0, from);
+        if (!pairs) {
+            _mm512_storeu_si512(dst, v);
+            if (bytes == 4)
+                _mm512_storeu_si512(dst + 64, load_row(4, step, most, &table[t], 1, from));
+            dst += bytes * 32;
+        } else if (k & 1) {
+            _mm512_storeu_si512(dst, _mm512_permutex2var_epi16(even, low, v));
+            _mm512_storeu_si512(dst + 64, _mm512_permutex2var_epi16(even, high, v));
+            dst += 128;
+        } else {
+            even = v;
+        }
+        if (++t == taps) {
+            t = 0;
+            from += channel_bytes;
+        }
+    }
+    if (pairs && (kc & 1)) {
+        _mm512_storeu_si512(dst, _mm512_permutex2var_epi16(even, low, _mm512_setzero_si512()));
+        _mm512_storeu_si512(dst + 64, _mm512_permutex2var_epi16(even, high, _mm512_setzero_si512()));
+    }
+}
+
+/* The loads each vector takes at most; more than MOST_LANES: not in the table. */
+static int fill_table(int bytes, int taps, const eng_piece *pieces, const int *n_pieces, int64_t step,
+                      tap_lanes *table) {
+    int most = 1;
+    for (int t = 0; t < taps; t++)
+        for (int h = 0; h < (bytes == 4 ? 2 : 1); h++) {
+            lanes found[ENG_MAX_NR];
+            const int n = cut_lanes(pieces + t * ENG_MAX_NR, n_pieces[t], h * 16, bytes == 4 ? 16 : 32, step, found);
+            if (n > MOST_LANES)
+                return n;
+            most = n > most ? n : most;
+            for (int i = 0; i < MOST_LANES; i++) {
+                const uint32_t mask = i < n ? found[i].mask : 0, low = bytes == 4 ? 8 : 16;
+                table[t].at[h][i] = n ? found[i < n ? i : 0].from * bytes : 0;
+                table[t].mask[h][i] = mask;
+                table[t].spread[h][i] = _pdep_u32(mask & ((1u << low) - 1), 0x55555555u);
+                table[t].spread_high[h][i] = _pdep_u32(mask >> low, 0x55555555u);
+            }
+        }
+    return most;
+}
+
+static void gather_taps(int bytes, bool pairs, int width, int taps, const eng_piece *pieces, const int *n_pieces,
+                        int64_t step, const char *base, int64_t channel_bytes, int64_t k0, int64_t kc, char *dst) {
+    tap_lanes table[ENG_MAX_TAPS];
+    const bool known = width == 32 && bytes < 8 && (step == 1 || step == 2);
+    const int most = known ? fill_table(bytes, taps, pieces, n_pieces, step, table) : MOST_LANES + 1;
+#define GATHER(BYTES, STEP, PAIRS, MOST)                                                                     \
+    gather_table(BYTES, STEP, PAIRS, MOST, taps, table, base, channel_bytes, k0, kc, dst)
+#define GATHER_MOST(BYTES, STEP, PAIRS)                                                                      \
+    if (most == 1)                                                                                           \
+        GATHER(BYTES, STEP, PAIRS, 1);                                                                       \
+    else if (most == 2)                                                                                      \
+        GATHER(BYTES, STEP, PAIRS, 2);                                                                       \
+    else if (most == 3)                                                                                      \
+        GATHER(BYTES, STEP, PAIRS, 3);                                                                       \
+    else if (most == 4)                                                                                      \
+        GATHER(BYTES, STEP, PAIRS, 4);                                                                       \
+    else                                                                                                     \
+        GATHER(BYTES, STEP, PAIRS, 8)
+    if (most > MOST_LANES) {
+        char rows[2 * ENG_MAX_NR * 2];
+        if (!pairs)
+            gather_taps_plain(bytes, width, taps, pieces, n_pieces, step, base, channel_bytes, k0, kc, dst);
+        for (int64_t k = 0; pairs && k < kc; k += 2, dst += width * 4) {
+            const int64_t n = kc - k < 2 ? 1 : 2;
+            gather_taps_plain(2, width, taps, pieces, n_pieces, step, base, channel_bytes, k0 + k, n, rows);
+            pack_pair_rows((float *)(void *)dst, width, width, (const uint16_t *)(const void *)rows, width, width, n);
+        }
+    } else if (bytes == 4) {
+        if (step == 1) {
+            GATHER_MOST(4, 1, false);
+        } else {
+            GATHER_MOST(4, 2, false);
+        }
+    } else if (pairs) {
+        if (step == 1) {
+            GATHER_MOST(2, 1, true);
+        } else {
+            GATHER_MOST(2, 2, true);
+        }
+    } else if (step == 1) {
+        GATHER(2, 1, false, 8);
+    } else {
+        GATHER(2, 2, false, 8);
+    }
+#undef GATHER_MOST
+#undef GATHER
+}
+#else
+static void gather_taps(int bytes, bool pairs, int width, int taps, const eng_piece *pieces, const int *n_pieces,
+                        int64_t step, const char *base, int64_t channel_bytes, int64_t k0, int64_t kc, char *dst) {
+    (void)pairs; /* words of pairs are AVX-512's */
+    gather_taps_plain(bytes, width, taps, pieces, n_pieces, step, base, channel_bytes, k0, kc, dst);
+}
+#endif
+
 /* n values at i, i + step .. as f32 */
 INLINE vf get_strided(const tt_dtype type, const void *x, int64_t i, int64_t step, int64_t n) {
     if (step == 1)
