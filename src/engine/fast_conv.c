@@ -168,11 +168,13 @@ static bool pointwise(const conv *c) {
 }
 
 /* ---- implicit product ---- */
-enum { MOST_ROWS = 504, MOST_PANELS = 8 };
+enum { MOST_ROWS = 504, MOST_PANELS = 8, FEW_PANELS = 16 };
 
+/* Weights are packed once for all tasks, or, where there are so few columns that one block holds them all, by each task
+ * for its rows and block of k just before use: they then never leave the first cache. */
 typedef struct product {
     const conv *c;
-    char *panels;           /* of w: [group][row panel][k word][row] */
+    char *panels;           /* of w: [group][row panel][k word][row]; NULL: tasks pack */
     int64_t words, steps;   /* of all k; k per block */
     int64_t mr, row_panels; /* rows in a panel; panels a group */
     int64_t block_rows, row_blocks, block_columns, column_blocks;
@@ -186,49 +188,35 @@ static int64_t weights_bytes(const conv *c) {
     return c->groups * c->outs * eng_words(c->f, c->k) * c->f->word_bytes + 256;
 }
 
+/* Rows [i, i + m) of w in group g, k in [k, k + kc), as words [k][row]. */
+static void pack_weights(const conv *c, int64_t g, int64_t i, int64_t m, int64_t k, int64_t kc, char *panel) {
+    const eng_flavor *f = c->f;
+    if (!c->tap_major && c->weights_step == 1 && (c->channels == 1 || c->w_channel == c->taps)) {
+        const int64_t from = g * c->w_group + i * c->w_out + c->tap_weight[0] + k;
+        f->pack_cols(panel, m, (int)m, c->w + from * c->bytes, c->w_out, m, kc);
+        return;
+    }
+    if (!c->tap_major && c->w_out < c->w_channel) { /* input gradients: neighbouring rows lie together */
+        const bool as_is = f->per_word == 1 && f->word_bytes == f->element_bytes;
+        char *steps = as_is ? panel : eng_scratch_need(ENG_SLOT_A, (size_t)(m * kc * c->bytes));
+        conv_gather_steps(c, g, i, m, k, kc, steps);
+        if (!as_is)
+            f->pack_rows(panel, m, (int)m, steps, m, m, kc);
+        return;
+    }
+    char *rows = eng_scratch_need(ENG_SLOT_A, (size_t)(m * kc * c->bytes));
+    conv_gather_weights(c, g, i, m, k, kc, rows);
+    f->pack_cols(panel, m, (int)m, rows, kc, m, kc);
+}
+
 static void weights_task(void *context, int64_t task, int worker) {
     (void)worker;
     const product *p = context;
     const conv *c = p->c;
     const int64_t g = task / p->row_panels, i = task % p->row_panels * p->mr, m = eng_min(c->outs - i, p->mr);
-    const bool in_place =
-        !c->tap_major && c->weights_step == 1 && (c->channels == 1 || c->w_channel == c->taps);
-    for (int64_t k = 0; k < c->k; k += p->steps) {
-        const int64_t kc = eng_min(c->k - k, p->steps);
-        char *panel = weight_panel(p, g, i) + k / c->f->per_word * m * c->f->word_bytes;
-        if (in_place) {
-            const int64_t from = g * c->w_group + i * c->w_out + c->tap_weight[0] + k;
-            c->f->pack_cols(panel, m, (int)m, c->w + from * c->bytes, c->w_out, m, kc);
-            continue;
-        }
-        char *rows = eng_scratch_need(ENG_SLOT_A, (size_t)(m * kc * c->bytes));
-        conv_gather_weights(c, g, i, m, k, kc, rows);
-        c->f->pack_cols(panel, m, (int)m, rows, kc, m, kc);
-    }
-}
-
-/* Weights stored with the summed channel outermost (input gradients): reads them in their order. */
-static void channel_task(void *context, int64_t task, int worker) {
-    (void)worker;
-    const product *p = context;
-    const conv *c = p->c;
-    const int64_t g = task / c->channels, channel = task % c->channels, bytes = c->f->word_bytes;
-    const char *w = c->w + (g * c->w_group + channel * c->w_channel + c->tap_weight[0]) * c->bytes;
-    for (int64_t i = 0; i < c->outs; i += p->mr) {
-        const int64_t m = eng_min(c->outs - i, p->mr);
-        c->f->pack_cols(weight_panel(p, g, i) + channel * c->taps * m * bytes, m, (int)m,
-                        w + i * c->w_out * c->bytes, c->w_out, m, c->taps);
-    }
-}
-
-static void pack_weights(product *p) {
-    const conv *c = p->c;
-    const bool by_channel =
-        c->f->per_word == 1 && !c->tap_major && c->weights_step == 1 && c->w_channel > c->w_out;
-    if (by_channel)
-        eng_parallel(c->groups * c->channels, channel_task, p);
-    else
-        eng_parallel(c->groups * p->row_panels, weights_task, p);
+    for (int64_t k = 0; k < c->k; k += p->steps)
+        pack_weights(c, g, i, m, k, eng_min(c->k - k, p->steps),
+                     weight_panel(p, g, i) + k / c->f->per_word * m * c->f->word_bytes);
 }
 
 /* Offset in y of a column, without group and row. */
@@ -296,7 +284,8 @@ static void product_task(void *context, int64_t task, int worker) {
                   ld_kept = eng_round_up(columns, f->nr);
     const bool several = p->steps < c->k, sums_fit = c->dtype == f->sum && c->y_linear && !c->images_inner;
     const int sum_bytes = f->sum == TT_F64 ? 8 : 4;
-    char *pb = eng_scratch_need(ENG_SLOT_B, (size_t)(eng_blocks(columns, f->nr) * panel));
+    const int64_t panels = eng_blocks(columns, f->nr);
+    char *pb = eng_scratch_need(ENG_SLOT_B, (size_t)(panels * panel + (eng_words(f, p->steps) * f->mr + ENG_MAX_NR) * f->word_bytes));
     char *kept = several ? eng_scratch_need(ENG_SLOT_C, (size_t)(rows * ld_kept * sum_bytes)) : NULL;
     double last[ENG_MAX_MR * ENG_MAX_NR];
     for (int64_t k = 0; k < c->k; k += p->steps) {
@@ -305,7 +294,9 @@ static void product_task(void *context, int64_t task, int worker) {
             conv_pack_columns(c, g, j0 + j, eng_min(columns - j, f->nr), k, kc, pb + j / f->nr * panel);
         for (int64_t i = i0; i < i0 + rows; i += p->mr) {
             const int64_t m = eng_min(i0 + rows - i, p->mr);
-            const char *pa = weight_panel(p, g, i) + k / f->per_word * m * f->word_bytes;
+            char *pa = p->panels ? weight_panel(p, g, i) + k / f->per_word * m * f->word_bytes : pb + panels * panel;
+            if (!p->panels)
+                pack_weights(c, g, i, m, k, kc, pa);
             for (int64_t j = 0; j < columns; j += f->nr) {
                 const int64_t n = eng_min(columns - j, f->nr), column = j0 + j;
                 const bool direct = sums_fit && column / c->positions == (column + n - 1) / c->positions;
@@ -366,50 +357,46 @@ static tt_status turn_images_in(conv *c, int64_t *out_bytes) {
     return TT_OK;
 }
 
+/* Cuts rows and columns as threads need; sums do not depend on it. */
+static void cut_product(product *p) {
+    const conv *c = p->c;
+    const eng_flavor *f = c->f;
+    const int64_t enough = 2 * (int64_t)eng_pool_size();
+    p->block_rows = eng_round_up(eng_blocks(c->outs, eng_blocks(c->outs, p->panels ? MOST_ROWS : c->outs)), p->mr);
+    p->block_columns = p->panels ? MOST_PANELS * f->nr : c->columns;
+    for (;;) {
+        p->row_blocks = eng_blocks(c->outs, p->block_rows);
+        p->column_blocks = eng_blocks(c->columns, p->block_columns);
+        if (c->groups * p->row_blocks * p->column_blocks >= enough || eng_pool_size() == 1)
+            break;
+        if (p->panels && p->block_columns > 2 * f->nr && c->columns > 2 * f->nr)
+            p->block_columns = eng_round_up(eng_min(p->block_columns, c->columns) / 2, f->nr);
+        else if (p->block_rows > 4 * p->mr)
+            p->block_rows = eng_round_up(p->block_rows / 2, p->mr);
+        else
+            break;
+    }
+}
+
 /* `copied`: bytes at the start of the shared scratch that hold x. */
 static tt_status implicit_product(const conv *c, int64_t copied) {
     const eng_flavor *f = c->f;
     product p = {
         .c = c, .words = eng_words(f, c->k), .steps = eng_k_block(f, c->k), .mr = eng_even_rows(f, c->outs)};
     p.row_panels = eng_blocks(c->outs, p.mr);
-    const int64_t bytes = copied + weights_bytes(c);
-    p.panels = eng_scratch(ENG_SLOT_SHARED, (size_t)bytes);
-    TT_CHECK(p.panels, RESOURCE_EXHAUSTED, "convolution: no memory for %lld bytes of scratch",
-             (long long)bytes);
-    p.panels += copied;
-    pack_weights(&p);
-    p.block_rows = eng_min(c->outs, MOST_ROWS / p.mr * p.mr);
-    p.block_columns = MOST_PANELS * f->nr;
-    const int64_t enough = 2 * (int64_t)eng_pool_size();
-    for (;;) { /* rows and columns are cut as threads need; sums do not depend on it */
-        p.row_blocks = eng_blocks(c->outs, p.block_rows);
-        p.column_blocks = eng_blocks(c->columns, p.block_columns);
-        if (c->groups * p.row_blocks * p.column_blocks >= enough || eng_pool_size() == 1)
-            break;
-        if (p.block_columns > 2 * f->nr && c->columns > 2 * f->nr)
-            p.block_columns = eng_round_up(eng_min(p.block_columns, c->columns) / 2, f->nr);
-        else if (p.block_rows > 4 * p.mr)
-            p.block_rows = eng_round_up(p.block_rows / 2, p.mr);
-        else
-            break;
+    if (c->columns > FEW_PANELS * f->nr) {
+        const int64_t bytes = copied + weights_bytes(c);
+        p.panels = eng_scratch(ENG_SLOT_SHARED, (size_t)bytes);
+        TT_CHECK(p.panels, RESOURCE_EXHAUSTED, "convolution: no memory for %lld bytes of scratch",
+                 (long long)bytes);
+        p.panels += copied;
+        eng_parallel(c->groups * p.row_panels, weights_task, &p);
+    } else if (c->columns > MOST_PANELS * f->nr) { /* more columns in the second cache, fewer steps */
+        p.steps = eng_k_block(f, eng_blocks(c->k, eng_blocks(c->k, p.steps / 2)));
     }
+    cut_product(&p);
     eng_parallel(c->groups * p.row_blocks * p.column_blocks, product_task, &p);
     return TT_OK;
-}
-
-/* Turns the list of taps round where the kernel is reversed, so that weights are read in order. Only panels
- * filled by columns do not mind positions that descend. */
-static void order_by_weight(tt_arena *arena, conv_dim *d) {
-    if (d->n_taps < 2 || d->weight[1] > d->weight[0])
-        return;
-    int64_t *at = TT_NEW_N(arena, int64_t, d->n_taps), *weight = TT_NEW_N(arena, int64_t, d->n_taps);
-    for (int64_t t = 0; t < d->n_taps; t++) {
-        at[t] = d->at[d->n_taps - 1 - t];
-        weight[t] = d->weight[d->n_taps - 1 - t];
-    }
-    d->at = at;
-    d->weight = weight;
-    d->tap_step = -d->tap_step;
 }
 
 static void set_tap_weights(conv *c) {
@@ -446,11 +433,6 @@ static tt_status run_phase(conv *c) {
     c->y_linear = d[2].y == 1 && contiguous(d, true);
     if (conv_direct(c))
         return TT_OK;
-    if (c->by_columns) {
-        for (int i = 0; i < CONV_DIMS; i++)
-            order_by_weight(c->arena, &c->dim[i]);
-        set_tap_weights(c);
-    }
     int64_t copied = 0;
     if (c->images_inner && c->x_batch != 1)
         TT_TRY(turn_images_in(c, &copied));

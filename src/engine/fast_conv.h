@@ -47,6 +47,8 @@ void conv_pack_columns(const conv *, int64_t g, int64_t column, int64_t n, int64
                        void *panel);
 /* Copies w[rows, k0 .. k0 + kc) of group g, rows i .. i + m, into dst[m][kc]. */
 void conv_gather_weights(const conv *, int64_t g, int64_t i, int64_t m, int64_t k0, int64_t kc, char *dst);
+/* The same as dst[kc][m]. */
+void conv_gather_steps(const conv *, int64_t g, int64_t i, int64_t m, int64_t k0, int64_t kc, char *dst);
 /* to[i * to_step] = from[i * step], in elements of 2, 4 or 8 bytes. */
 void conv_copy(char *to, int64_t to_step, const char *from, int64_t step, int64_t n, int64_t bytes);
 /* Direct forms for groups of one channel and for short sums of long rows; false: not one of theirs. */

@@ -257,3 +257,29 @@ void conv_gather_weights(const conv *c, int64_t g, int64_t i, int64_t m, int64_t
         k += count;
     }
 }
+
+#define GATHER_STEPS(bytes)                                                                               \
+    case bytes:                                                                                              \
+        for (; t < c->taps && k < end; t++, k++, dst += m * bytes) {                                         \
+            const char *at = from + c->tap_weight[t] * bytes;                                                \
+            for (int64_t r = 0; r < m; r++)                                                                  \
+                memcpy(dst + r * bytes, at + r * c->w_out * bytes, bytes);                                   \
+        }                                                                                                    \
+        break;
+
+/* A channel's rows lie together: its taps are read from the first cache. */
+void conv_gather_steps(const conv *c, int64_t g, int64_t i, int64_t m, int64_t k0, int64_t kc, char *dst) {
+    const char *w = c->w + (g * c->w_group + i * c->w_out) * c->bytes;
+    const int64_t span = ((m - 1) * c->w_out + c->taps) * c->bytes;
+    for (int64_t k = k0, end = k0 + kc; k < end;) {
+        const char *from = w + k / c->taps * c->w_channel * c->bytes;
+        int64_t t = k % c->taps;
+        for (int64_t ahead = 0; ahead < span; ahead += 64)
+            __builtin_prefetch(from + 4 * c->w_channel * c->bytes + ahead);
+        switch (c->bytes) {
+            GATHER_STEPS(2)
+            GATHER_STEPS(4)
+            GATHER_STEPS(8)
+        }
+    }
+}

@@ -150,6 +150,33 @@ static void look_through_transposes(hlo_graph *g, hlo_node *n) {
     }
 }
 
+/* A convolution reads a reversed kernel where it lies: the kernel's place decides how it is packed, never the order of the sum.
+ * Left alone with groups, of which some have a way of their own for kernels in order. */
+static void look_through_reverse(hlo_graph *g, hlo_node *n) {
+    const hlo_node *x = hlo_node_at(g, n->operands[1]);
+    const hlo_attr *attr = hlo_attr_find(n, HLO_A_DIMENSION_NUMBERS), *reversal = hlo_attr_find(n, HLO_A_WINDOW_REVERSAL);
+    if (x->op != HLO_REVERSE || !attr || !attr->dims || !reversal || reversal->kind != HLO_K_INTS ||
+        hlo_attr_int(n, HLO_A_FEATURE_GROUP_COUNT, 1) != 1 || hlo_attr_int(n, HLO_A_BATCH_GROUP_COUNT, 1) != 1)
+        return;
+    const hlo_ints reversed = hlo_attr_ints(x, HLO_A_DIMENSIONS), kernel = attr->dims->b;
+    if (reversal->n != kernel.n - 2)
+        return;
+    int64_t flags[HLO_MAX_RANK];
+    memcpy(flags, reversal->ints, sizeof *flags * (size_t)reversal->n);
+    for (int i = 0; i < reversed.n; i++) {
+        int d = 2;
+        while (d < kernel.n && kernel.v[d] != reversed.v[i])
+            d++;
+        if (d == kernel.n)
+            return;
+        flags[d - 2] = !flags[d - 2];
+    }
+    hlo_attr *attrs = tt_arena_copy(g->arena, n->attrs, sizeof(hlo_attr) * n->n_attrs);
+    attrs[reversal - n->attrs].ints = tt_arena_copy(g->arena, flags, sizeof *flags * (size_t)reversal->n);
+    n->attrs = attrs;
+    set_operand(g, n, 1, x->operands[0]);
+}
+
 void eng_canonicalise(hlo_graph *g, hlo_block *block) {
     tt_arena *scratch = tt_arena_create();
     for (int i = 0; i < block->n_nodes; i++) {
@@ -161,6 +188,8 @@ void eng_canonicalise(hlo_graph *g, hlo_block *block) {
             join_transposes(g, n);
         if (n->op == HLO_DOT_GENERAL)
             look_through_transposes(g, n);
+        if (n->op == HLO_CONVOLUTION)
+            look_through_reverse(g, n);
         if (n->op < HLO_N_OPS && eng_ref_kernels[n->op] && foldable(g, n))
             fold(g, n, scratch);
     }
