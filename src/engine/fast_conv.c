@@ -178,6 +178,7 @@ typedef struct product {
     int64_t words, steps;   /* of all k; k per block */
     int64_t mr, row_panels; /* rows in a panel; panels a group */
     int64_t block_rows, row_blocks, block_columns, column_blocks;
+    int64_t packed_columns; /* at a time */
 } product;
 
 static char *weight_panel(const product *p, int64_t g, int64_t i) {
@@ -196,7 +197,18 @@ static void pack_weights(const conv *c, int64_t g, int64_t i, int64_t m, int64_t
         f->pack_cols(panel, m, (int)m, c->w + from * c->bytes, c->w_out, m, kc);
         return;
     }
-    if (!c->tap_major && c->w_out < c->w_channel) { /* input gradients: neighbouring rows lie together */
+    const bool even = f->per_word == 1 || (k % 2 == 0 && c->taps % 2 == 0);
+    if (!c->tap_major && c->weights_step == 1 && c->taps >= 16 && even) { /* weight gradients: a run for each channel */
+        for (const int64_t end = k + kc; k < end;) {
+            const int64_t t = k % c->taps, count = eng_min(c->taps - t, end - k);
+            const int64_t from = g * c->w_group + i * c->w_out + k / c->taps * c->w_channel + c->tap_weight[t];
+            f->pack_cols(panel, m, (int)m, c->w + from * c->bytes, c->w_out, m, count);
+            panel += eng_words(f, count) * m * f->word_bytes;
+            k += count;
+        }
+        return;
+    }
+    if (!c->tap_major && c->w_out < c->w_channel && c->taps < 16) { /* input gradients: neighbouring rows lie together */
         const bool as_is = f->per_word == 1 && f->word_bytes == f->element_bytes;
         char *steps = as_is ? panel : eng_scratch_need(ENG_SLOT_A, (size_t)(m * kc * c->bytes));
         conv_gather_steps(c, g, i, m, k, kc, steps);
@@ -284,20 +296,22 @@ static void product_task(void *context, int64_t task, int worker) {
                   ld_kept = eng_round_up(columns, f->nr);
     const bool several = p->steps < c->k, sums_fit = c->dtype == f->sum && c->y_linear && !c->images_inner;
     const int sum_bytes = f->sum == TT_F64 ? 8 : 4;
-    const int64_t panels = eng_blocks(columns, f->nr);
+    const int64_t panels = eng_blocks(eng_min(columns, p->packed_columns), f->nr);
     char *pb = eng_scratch_need(ENG_SLOT_B, (size_t)(panels * panel + (eng_words(f, p->steps) * f->mr + ENG_MAX_NR) * f->word_bytes));
     char *kept = several ? eng_scratch_need(ENG_SLOT_C, (size_t)(rows * ld_kept * sum_bytes)) : NULL;
     double last[ENG_MAX_MR * ENG_MAX_NR];
-    for (int64_t k = 0; k < c->k; k += p->steps) {
+    for (int64_t k = 0, part; k < c->k; k += p->steps)
+      for (int64_t jp = 0; jp < columns; jp += part) {
         const int64_t kc = eng_min(c->k - k, p->steps);
-        for (int64_t j = 0; j < columns; j += f->nr)
-            conv_pack_columns(c, g, j0 + j, eng_min(columns - j, f->nr), k, kc, pb + j / f->nr * panel);
+        part = eng_min(columns - jp, p->packed_columns);
+        for (int64_t j = jp; j < jp + part; j += f->nr)
+            conv_pack_columns(c, g, j0 + j, eng_min(columns - j, f->nr), k, kc, pb + (j - jp) / f->nr * panel);
         for (int64_t i = i0; i < i0 + rows; i += p->mr) {
             const int64_t m = eng_min(i0 + rows - i, p->mr);
             char *pa = p->panels ? weight_panel(p, g, i) + k / f->per_word * m * f->word_bytes : pb + panels * panel;
             if (!p->panels)
                 pack_weights(c, g, i, m, k, kc, pa);
-            for (int64_t j = 0; j < columns; j += f->nr) {
+            for (int64_t j = jp; j < jp + part; j += f->nr) {
                 const int64_t n = eng_min(columns - j, f->nr), column = j0 + j;
                 const bool direct = sums_fit && column / c->positions == (column + n - 1) / c->positions;
                 void *to = direct
@@ -305,56 +319,12 @@ static void product_task(void *context, int64_t task, int worker) {
                            : several ? (void *)(kept + ((i - i0) * ld_kept + j) * sum_bytes)
                                      : last;
                 const int64_t ld = direct ? c->y_out : several ? ld_kept : f->nr;
-                f->tile[m](eng_words(f, kc), pa, pb + j / f->nr * panel, to, ld, k > 0, n);
+                f->tile[m](eng_words(f, kc), pa, pb + (j - jp) / f->nr * panel, to, ld, k > 0, n);
                 if (!direct && k + kc >= c->k)
                     put_tile(c, g, i, m, column, n, to, ld);
             }
         }
     }
-}
-
-/* Where taps are the long dimension (weight gradients), panels are cheap if images are the innermost
- * dimension of x: copies x to [group, channel, spatial, image] at the start of the shared scratch. */
-typedef struct turn {
-    const conv *c;
-    char *to;
-    int64_t plane;
-} turn;
-
-static void turn_task(void *context, int64_t task, int worker) {
-    (void)worker;
-    const turn *t = context;
-    const conv *c = t->c;
-    const conv_dim *d = c->dim;
-    const int64_t g = task / c->channels, k = task % c->channels;
-    const char *x = c->x + (g * c->x_group + k * c->x_channel) * c->bytes;
-    char *to = t->to + task * t->plane * c->batch * c->bytes;
-    for (int64_t z = 0; z < d[0].in; z++)
-        for (int64_t y = 0; y < d[1].in; y++, to += d[2].in * c->batch * c->bytes)
-            c->kernels->transpose((int)c->bytes, to, c->batch, x + (z * d[0].x + y * d[1].x) * c->bytes,
-                                  c->x_batch, c->batch, d[2].in);
-}
-
-static tt_status turn_images_in(conv *c, int64_t *out_bytes) {
-    conv_dim *d = c->dim;
-    if (d[2].x != 1) {
-        c->images_inner = false;
-        return TT_OK;
-    }
-    turn t = {.c = c, .plane = d[0].in * d[1].in * d[2].in};
-    const int64_t bytes = eng_round_up(c->groups * c->channels * t.plane * c->batch * c->bytes, 64);
-    *out_bytes = bytes;
-    t.to = eng_scratch(ENG_SLOT_SHARED, (size_t)(bytes + weights_bytes(c)));
-    TT_CHECK(t.to, RESOURCE_EXHAUSTED, "convolution: no memory for %lld bytes of scratch", (long long)bytes);
-    eng_parallel(c->groups * c->channels, turn_task, &t);
-    c->x = t.to;
-    c->x_batch = 1;
-    d[2].x = c->batch;
-    d[1].x = d[2].in * d[2].x;
-    d[0].x = d[1].in * d[1].x;
-    c->x_channel = d[0].in * d[0].x;
-    c->x_group = c->channels * c->x_channel;
-    return TT_OK;
 }
 
 /* Cuts rows and columns as threads need; sums do not depend on it. */
@@ -363,7 +333,9 @@ static void cut_product(product *p) {
     const eng_flavor *f = c->f;
     const int64_t enough = 2 * (int64_t)eng_pool_size();
     p->block_rows = eng_round_up(eng_blocks(c->outs, eng_blocks(c->outs, p->panels ? MOST_ROWS : c->outs)), p->mr);
-    p->block_columns = p->panels ? MOST_PANELS * f->nr : c->columns;
+    p->packed_columns = p->panels ? MOST_PANELS * f->nr : c->columns;
+    /* columns of weight gradients share what they read of x: they pass over k together */
+    p->block_columns = p->panels ? p->packed_columns * (c->shifted ? 8 : 1) : c->columns;
     for (;;) {
         p->row_blocks = eng_blocks(c->outs, p->block_rows);
         p->column_blocks = eng_blocks(c->columns, p->block_columns);
@@ -434,8 +406,9 @@ static tt_status run_phase(conv *c) {
     if (conv_direct(c))
         return TT_OK;
     int64_t copied = 0;
-    if (c->images_inner && c->x_batch != 1)
-        TT_TRY(turn_images_in(c, &copied));
+    if (long_taps && !channels_inner)
+        TT_TRY(conv_pad(c, weights_bytes(c), &copied));
+    c->images_inner = c->images_inner && c->shifted;
     return implicit_product(c, copied);
 }
 

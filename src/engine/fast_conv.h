@@ -36,6 +36,7 @@ typedef struct conv {
     int64_t taps, positions, columns, k;
     bool tap_major;    /* k = tap * channels + c, else c * taps + tap */
     bool by_columns;   /* panels are filled along columns (then not tap_major), else along k */
+    bool shifted;      /* x is a padded copy: neither taps nor positions ever leave it (conv_pad) */
     bool images_inner; /* column = position * batch + n and x_batch == 1, else n * positions + position */
     const int64_t *tap_weight; /* per tap: offset in w */
     int64_t weights_step;      /* tap_weight[t] == tap_weight[0] + t * weights_step; 0: no such */
@@ -51,6 +52,9 @@ void conv_gather_weights(const conv *, int64_t g, int64_t i, int64_t m, int64_t 
 void conv_gather_steps(const conv *, int64_t g, int64_t i, int64_t m, int64_t k0, int64_t kc, char *dst);
 /* to[i * to_step] = from[i * step], in elements of 2, 4 or 8 bytes. */
 void conv_copy(char *to, int64_t to_step, const char *from, int64_t step, int64_t n, int64_t bytes);
+/* Replaces x by a copy at the start of the shared scratch, out_bytes of it with room for `more` after, in which taps stay inside:
+ * padded, without elements that none reaches, and with images innermost if images_inner. */
+tt_status conv_pad(conv *, int64_t more, int64_t *out_bytes);
 /* Direct forms for groups of one channel and for short sums of long rows; false: not one of theirs. */
 bool conv_direct(const conv *);
 static inline void conv_locate(const conv *c, int64_t column, int64_t *out_n, int64_t out_pos[CONV_DIMS]) {

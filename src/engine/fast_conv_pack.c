@@ -165,64 +165,167 @@ static void fill_taps(const conv *c, const char *x, const int64_t pos[CONV_DIMS]
     }
 }
 
-/* Images innermost: k = (channel, tap), a row of the panel for each tap, columns contiguous in x. */
-static void fill_by_images(const conv *c, const char *x, const run *runs, int n_runs, int64_t k0, int64_t kc,
-                           char *rows) {
+/* Of a padded copy: k = (channel, tap), every row the same pieces further on; the innermost dimension's taps as the run. Whole
+ * panels of 32 neighbours are packed at once where `packed`, else rows of elements are written. */
+static void fill_shifted(const conv *c, const char *x, const run *runs, int n_runs, int64_t k0, int64_t kc, bool packed,
+                         char *to) {
     const conv_dim *d = c->dim;
-    const int64_t row = c->f->nr * c->bytes;
+    const eng_flavor *f = c->f;
+    eng_piece pieces[ENG_MAX_NR];
+    for (int u = 0; u < n_runs; u++) {
+        const run *r = &runs[u];
+        int64_t at = r->n * c->x_batch;
+        for (int i = 0; i < CONV_DIMS; i++)
+            at += r->pos[i] * d[i].step * d[i].x;
+        pieces[u] = (eng_piece){(int)r->first, (int)r->count, at};
+    }
+    const int64_t step = c->images_inner ? c->x_batch : d[2].step * d[2].x, ld = d[2].tap_step * d[2].x;
     for (int64_t k = k0; k < k0 + kc;) {
-        int64_t tap[CONV_DIMS], first, end;
+        int64_t tap[CONV_DIMS], at = k / c->taps * c->x_channel;
         conv_tap(c, k % c->taps, tap);
-        const int64_t channel = k / c->taps, count = eng_min(d[2].n_taps - tap[2], k0 + kc - k);
-        if (n_runs > 1 || c->f->nr > runs[0].count)
-            memset(rows, 0, (size_t)(count * row));
-        for (int u = 0; u < n_runs; u++) {
-            const run *r = &runs[u];
-            const int64_t z = r->pos[0] * d[0].step + d[0].at[tap[0]],
-                          y = r->pos[1] * d[1].step + d[1].at[tap[1]];
-            const int64_t at = r->pos[2] * d[2].step + d[2].at[tap[2]];
-            conv_valid(at, d[2].tap_step, d[2].in, count, &first, &end);
-            if (z < 0 || z >= d[0].in || y < 0 || y >= d[1].in)
-                first = end = count;
-            const char *from =
-                x + (channel * c->x_channel + z * d[0].x + y * d[1].x + at * d[2].x + r->n) * c->bytes;
-            char *to = rows + r->first * c->bytes;
-            const int64_t width = r->count * c->bytes, step = d[2].tap_step * d[2].x * c->bytes;
-            for (int64_t t = 0; t < first; t++)
-                memset(to + t * row, 0, (size_t)width);
-            if (width == 128)
-                for (int64_t t = first; t < end; t++)
-                    memcpy(to + t * row, from + t * step, 128);
-            else
-                for (int64_t t = first; t < end; t++)
-                    memcpy(to + t * row, from + t * step, (size_t)width);
-            for (int64_t t = end; t < count; t++)
-                memset(to + t * row, 0, (size_t)width);
+        const int64_t count = eng_min(d[2].n_taps - tap[2], k0 + kc - k);
+        for (int i = 0; i < CONV_DIMS; i++)
+            at += d[i].at[tap[i]] * d[i].x;
+        if (packed) {
+            f->pack_rows(to, f->nr, f->nr, x + (at + pieces[0].at) * c->bytes, ld, f->nr, count);
+            to += eng_words(f, count) * f->nr * f->word_bytes;
+        } else {
+            c->kernels->gather_rows((int)c->bytes, f->nr, pieces, n_runs, step, x + at * c->bytes, ld * c->bytes, count, to,
+                                    f->nr * c->bytes);
+            to += count * f->nr * c->bytes;
         }
-        rows += count * row;
         k += count;
     }
+}
+
+/* ---- padded copies ---- */
+typedef struct padding {
+    const conv *c;
+    char *to;
+    int64_t low[CONV_DIMS], extent[CONV_DIMS], every[CONV_DIMS]; /* element i of the copy is low + i * every of x */
+    int64_t first[CONV_DIMS], end[CONV_DIMS];                    /* of these, those that x has */
+} padding;
+
+/* One row of the innermost dimension, of all images if they go inside. */
+static void pad_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const padding *p = context;
+    const conv *c = p->c;
+    const conv_dim *d = c->dim;
+    const int64_t inner = c->images_inner ? c->batch : 1, bytes = c->bytes, row = p->extent[2] * inner * bytes;
+    char *to = p->to + task * row;
+    int64_t rest = task, at = 0;
+    bool outside = p->end[2] <= p->first[2];
+    for (int i = 1; i >= 0; i--) {
+        const int64_t q = rest % p->extent[i];
+        rest /= p->extent[i];
+        outside = outside || q < p->first[i] || q >= p->end[i];
+        at += (p->low[i] + q * p->every[i]) * d[i].x;
+    }
+    if (outside) {
+        memset(to, 0, (size_t)row);
+        return;
+    }
+    at += rest % c->channels * c->x_channel;
+    rest /= c->channels;
+    if (!c->images_inner) {
+        at += rest % c->batch * c->x_batch;
+        rest /= c->batch;
+    }
+    at += rest * c->x_group + (p->low[2] + p->first[2] * p->every[2]) * d[2].x;
+    const int64_t count = p->end[2] - p->first[2], step = p->every[2] * d[2].x;
+    const char *from = c->x + at * bytes;
+    memset(to, 0, (size_t)(p->first[2] * inner * bytes));
+    memset(to + p->end[2] * inner * bytes, 0, (size_t)((p->extent[2] - p->end[2]) * inner * bytes));
+    to += p->first[2] * inner * bytes;
+    if (!c->images_inner) {
+        conv_copy(to, 1, from, step, count, bytes);
+        return;
+    }
+    int64_t ld = c->x_batch;
+    if (step != 1) {
+        char *rows = eng_scratch_need(ENG_SLOT_A, (size_t)(c->batch * count * bytes));
+        for (int64_t n = 0; n < c->batch; n++)
+            conv_copy(rows + n * count * bytes, 1, from + n * c->x_batch * bytes, step, count, bytes);
+        from = rows;
+        ld = count;
+    }
+    c->kernels->transpose((int)bytes, to, c->batch, from, ld, c->batch, count);
+}
+
+static int64_t gcd(int64_t a, int64_t b) {
+    return b ? gcd(b, a % b) : a;
+}
+
+tt_status conv_pad(conv *c, int64_t more, int64_t *out_bytes) {
+    padding p = {.c = c};
+    int64_t elements = c->groups * c->channels * c->batch, size = elements;
+    for (int i = 0; i < CONV_DIMS; i++) {
+        const conv_dim *d = &c->dim[i];
+        const int64_t last = d->at[d->n_taps - 1], span = last - d->at[0] + (d->out - 1) * d->step;
+        if (last < d->at[0])
+            return TT_OK;
+        p.every[i] = eng_max(1, gcd(d->n_taps > 1 ? d->tap_step : 0, d->out > 1 ? d->step : 0));
+        p.low[i] = d->at[0];
+        p.extent[i] = span / p.every[i] + 1;
+        conv_valid(p.low[i], p.every[i], d->in, p.extent[i], &p.first[i], &p.end[i]);
+        if (p.extent[i] > (int64_t)1 << 30 || elements > ((int64_t)1 << 36) / p.extent[i])
+            return TT_OK;
+        elements *= p.extent[i];
+        size *= d->in;
+    }
+    if (elements > 2 * size + 4096)
+        return TT_OK;
+    const int64_t bytes = eng_round_up(elements * c->bytes, 64) + 256; /* rows of panels may be read past their end */
+    p.to = eng_scratch(ENG_SLOT_SHARED, (size_t)(bytes + more));
+    TT_CHECK(p.to, RESOURCE_EXHAUSTED, "convolution: no memory for %lld bytes of scratch", (long long)bytes);
+    const int64_t inner = c->images_inner ? c->batch : 1;
+    if (elements)
+        eng_parallel(elements / (p.extent[2] * inner), pad_task, &p);
+    *out_bytes = bytes;
+    c->shifted = true;
+    c->x = p.to;
+    int64_t stride = inner;
+    for (int i = CONV_DIMS - 1; i >= 0; i--) {
+        conv_dim *d = &c->dim[i];
+        int64_t *at = TT_NEW_N(c->arena, int64_t, d->n_taps);
+        for (int64_t t = 0; t < d->n_taps; t++)
+            at[t] = (d->at[t] - p.low[i]) / p.every[i];
+        d->at = at;
+        d->in = p.extent[i];
+        d->step = d->out > 1 ? d->step / p.every[i] : 1;
+        d->tap_step = d->n_taps > 1 ? d->tap_step / p.every[i] : 1;
+        d->x = stride;
+        stride *= p.extent[i];
+    }
+    c->x_channel = stride;
+    c->x_batch = c->images_inner ? 1 : c->channels * stride;
+    c->x_group = c->channels * stride * (c->images_inner ? 1 : c->batch);
+    return TT_OK;
 }
 
 void conv_pack_columns(const conv *c, int64_t g, int64_t column, int64_t n, int64_t k0, int64_t kc,
                        void *panel) {
     const char *x = c->x + g * c->x_group * c->bytes;
     const eng_flavor *f = c->f;
-    const bool as_is = f->per_word == 1 && f->word_bytes == f->element_bytes,
-               rows_first = c->by_columns || c->images_inner;
-    const bool pairs = c->by_columns && f->per_word == 2 && c->taps <= ENG_MAX_TAPS;
-    char *rows = rows_first && (as_is || pairs) ? panel : eng_scratch_need(ENG_SLOT_A, (size_t)(kc * f->nr * c->bytes));
+    const bool as_is = f->per_word == 1 && f->word_bytes == f->element_bytes, rows_first = c->by_columns || c->shifted;
     if (rows_first) {
         run runs[ENG_MAX_NR];
         const int n_runs = cut_runs(c, column, n, runs);
-        if (c->images_inner)
-            fill_by_images(c, x, runs, n_runs, k0, kc, rows);
+        const int64_t step = c->images_inner ? c->x_batch : c->dim[2].step * c->dim[2].x;
+        const bool even = f->per_word == 1 || (k0 % 2 == 0 && c->dim[2].n_taps % 2 == 0);
+        const bool packed = c->shifted ? n_runs == 1 && n == f->nr && step == 1 && even
+                                       : f->per_word == 2 && c->taps <= ENG_MAX_TAPS;
+        char *rows = as_is || packed ? panel : eng_scratch_need(ENG_SLOT_A, (size_t)(kc * f->nr * c->bytes));
+        if (c->shifted)
+            fill_shifted(c, x, runs, n_runs, k0, kc, packed, rows);
         else
-            fill_by_columns(c, x, runs, n_runs, k0, kc, pairs, rows);
-        if (!as_is && !pairs)
+            fill_by_columns(c, x, runs, n_runs, k0, kc, packed, rows);
+        if (!as_is && !packed)
             f->pack_rows(panel, f->nr, f->nr, rows, f->nr, f->nr, kc);
         return;
     }
+    char *rows = eng_scratch_need(ENG_SLOT_A, (size_t)(kc * f->nr * c->bytes));
     for (int64_t j = 0; j < n; j++) {
         int64_t image, pos[CONV_DIMS];
         conv_locate(c, column + j, &image, pos);
