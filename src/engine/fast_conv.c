@@ -168,7 +168,7 @@ static bool pointwise(const conv *c) {
 }
 
 /* ---- implicit product ---- */
-enum { MOST_ROWS = 504, MOST_PANELS = 8, FEW_PANELS = 16 };
+enum { MOST_ROWS = 504, MOST_PANELS = 8, FEW_PANELS = 16, BLOCK_ROWS = 168 };
 
 /* Weights are packed once for all tasks, or, where there are so few columns that one block holds them all, by each task
  * for its rows and block of k just before use: they then never leave the first cache. */
@@ -179,6 +179,7 @@ typedef struct product {
     int64_t mr, row_panels; /* rows in a panel; panels a group */
     int64_t block_rows, row_blocks, block_columns, column_blocks;
     int64_t packed_columns; /* at a time */
+    bool blocks;            /* tasks pack all of their rows for a block of k */
 } product;
 
 static char *weight_panel(const product *p, int64_t g, int64_t i) {
@@ -283,48 +284,70 @@ static void put_tile(const conv *c, int64_t g, int64_t i, int64_t m, int64_t col
     }
 }
 
+/* What a task works on, and where. */
+typedef struct part {
+    const product *p;
+    int64_t g, i0, rows, j0, columns, panel; /* panel: bytes */
+    char *pb, *pa, *kept;                    /* panels of x and of w; sums, if they take several blocks of k */
+    int64_t ld_kept;
+} part;
+
+/* Columns [j0 + from, j0 + end) of a task over steps [k, k + kc): panels of x, then all rows. */
+static void product_block(const part *t, int64_t k, int64_t kc, int64_t from, int64_t end) {
+    const product *p = t->p;
+    const conv *c = p->c;
+    const eng_flavor *f = c->f;
+    const bool sums_fit = c->dtype == f->sum && c->y_linear && !c->images_inner;
+    const int sum_bytes = f->sum == TT_F64 ? 8 : 4;
+    double last[ENG_MAX_MR * ENG_MAX_NR];
+    for (int64_t j = from; j < end; j += f->nr)
+        conv_pack_columns(c, t->g, t->j0 + j, eng_min(t->columns - j, f->nr), k, kc,
+                          t->pb + (j - from) / f->nr * t->panel);
+    for (int64_t i = t->i0; i < t->i0 + t->rows; i += p->mr) {
+        const int64_t m = eng_min(t->i0 + t->rows - i, p->mr);
+        char *pa = p->panels   ? weight_panel(p, t->g, i) + k / f->per_word * m * f->word_bytes
+                   : p->blocks ? t->pa + (i - t->i0) * eng_words(f, p->steps) * f->word_bytes
+                               : t->pa;
+        if (!p->panels && (from == 0 || !p->blocks))
+            pack_weights(c, t->g, i, m, k, kc, pa);
+        for (int64_t j = from; j < end; j += f->nr) {
+            const int64_t n = eng_min(t->columns - j, f->nr), column = t->j0 + j;
+            const bool direct = sums_fit && column / c->positions == (column + n - 1) / c->positions;
+            void *to = direct ? (void *)(c->y + (t->g * c->y_group + i * c->y_out + y_at(c, column)) * c->bytes)
+                       : t->kept ? (void *)(t->kept + ((i - t->i0) * t->ld_kept + j) * sum_bytes)
+                                 : last;
+            const int64_t ld = direct ? c->y_out : t->kept ? t->ld_kept : f->nr;
+            f->tile[m](eng_words(f, kc), pa, t->pb + (j - from) / f->nr * t->panel, to, ld, k > 0, n);
+            if (!direct && k + kc >= c->k)
+                put_tile(c, t->g, i, m, column, n, to, ld);
+        }
+    }
+}
+
 static void product_task(void *context, int64_t task, int worker) {
     (void)worker;
     const product *p = context;
     const conv *c = p->c;
     const eng_flavor *f = c->f;
     const int64_t row_block = task % p->row_blocks, column_block = task / p->row_blocks % p->column_blocks;
-    const int64_t g = task / p->row_blocks / p->column_blocks;
-    const int64_t i0 = row_block * p->block_rows, rows = eng_min(c->outs - i0, p->block_rows);
-    const int64_t j0 = column_block * p->block_columns, columns = eng_min(c->columns - j0, p->block_columns);
-    const int64_t panel = eng_words(f, p->steps) * f->nr * f->word_bytes,
-                  ld_kept = eng_round_up(columns, f->nr);
-    const bool several = p->steps < c->k, sums_fit = c->dtype == f->sum && c->y_linear && !c->images_inner;
-    const int sum_bytes = f->sum == TT_F64 ? 8 : 4;
-    const int64_t panels = eng_blocks(eng_min(columns, p->packed_columns), f->nr);
-    char *pb = eng_scratch_need(ENG_SLOT_B, (size_t)(panels * panel + (eng_words(f, p->steps) * f->mr + ENG_MAX_NR) * f->word_bytes));
-    char *kept = several ? eng_scratch_need(ENG_SLOT_C, (size_t)(rows * ld_kept * sum_bytes)) : NULL;
-    double last[ENG_MAX_MR * ENG_MAX_NR];
-    for (int64_t k = 0, part; k < c->k; k += p->steps)
-      for (int64_t jp = 0; jp < columns; jp += part) {
-        const int64_t kc = eng_min(c->k - k, p->steps);
-        part = eng_min(columns - jp, p->packed_columns);
-        for (int64_t j = jp; j < jp + part; j += f->nr)
-            conv_pack_columns(c, g, j0 + j, eng_min(columns - j, f->nr), k, kc, pb + (j - jp) / f->nr * panel);
-        for (int64_t i = i0; i < i0 + rows; i += p->mr) {
-            const int64_t m = eng_min(i0 + rows - i, p->mr);
-            char *pa = p->panels ? weight_panel(p, g, i) + k / f->per_word * m * f->word_bytes : pb + panels * panel;
-            if (!p->panels)
-                pack_weights(c, g, i, m, k, kc, pa);
-            for (int64_t j = jp; j < jp + part; j += f->nr) {
-                const int64_t n = eng_min(columns - j, f->nr), column = j0 + j;
-                const bool direct = sums_fit && column / c->positions == (column + n - 1) / c->positions;
-                void *to = direct
-                               ? (void *)(c->y + (g * c->y_group + i * c->y_out + y_at(c, column)) * c->bytes)
-                           : several ? (void *)(kept + ((i - i0) * ld_kept + j) * sum_bytes)
-                                     : last;
-                const int64_t ld = direct ? c->y_out : several ? ld_kept : f->nr;
-                f->tile[m](eng_words(f, kc), pa, pb + (j - jp) / f->nr * panel, to, ld, k > 0, n);
-                if (!direct && k + kc >= c->k)
-                    put_tile(c, g, i, m, column, n, to, ld);
-            }
-        }
-    }
+    const int64_t words = eng_words(f, p->steps);
+    part t = {.p = p,
+              .g = task / p->row_blocks / p->column_blocks,
+              .i0 = row_block * p->block_rows,
+              .j0 = column_block * p->block_columns,
+              .panel = words * f->nr * f->word_bytes};
+    t.rows = eng_min(c->outs - t.i0, p->block_rows);
+    t.columns = eng_min(c->columns - t.j0, p->block_columns);
+    t.ld_kept = eng_round_up(t.columns, f->nr);
+    const int64_t pa_rows = p->panels ? 0 : p->blocks ? eng_round_up(t.rows, p->mr) : p->mr;
+    const int64_t pb_bytes = eng_blocks(eng_min(t.columns, p->packed_columns), f->nr) * t.panel;
+    t.pb = eng_scratch_need(ENG_SLOT_B, (size_t)(pb_bytes + (pa_rows * words + ENG_MAX_NR) * f->word_bytes));
+    t.pa = t.pb + pb_bytes;
+    if (p->steps < c->k)
+        t.kept = eng_scratch_need(ENG_SLOT_C, (size_t)(t.rows * t.ld_kept * (f->sum == TT_F64 ? 8 : 4)));
+    for (int64_t k = 0; k < c->k; k += p->steps)
+        for (int64_t j = 0; j < t.columns; j += p->packed_columns)
+            product_block(&t, k, eng_min(c->k - k, p->steps), j, eng_min(t.columns, j + p->packed_columns));
 }
 
 /* Cuts rows and columns as threads need; sums do not depend on it. */
@@ -333,7 +356,7 @@ static void cut_product(product *p) {
     const eng_flavor *f = c->f;
     const int64_t enough = 2 * (int64_t)eng_pool_size();
     p->block_rows = eng_round_up(eng_blocks(c->outs, eng_blocks(c->outs, p->panels ? MOST_ROWS : c->outs)), p->mr);
-    p->packed_columns = p->panels ? MOST_PANELS * f->nr : c->columns;
+    p->packed_columns = p->panels || p->blocks ? MOST_PANELS * f->nr : c->columns;
     /* columns of weight gradients share what they read of x: they pass over k together */
     p->block_columns = p->panels ? p->packed_columns * (c->shifted ? 8 : 1) : c->columns;
     for (;;) {
@@ -356,14 +379,15 @@ static tt_status implicit_product(const conv *c, int64_t copied) {
     product p = {
         .c = c, .words = eng_words(f, c->k), .steps = eng_k_block(f, c->k), .mr = eng_even_rows(f, c->outs)};
     p.row_panels = eng_blocks(c->outs, p.mr);
-    if (c->columns > FEW_PANELS * f->nr) {
+    p.blocks = c->shifted && c->groups == 1 && c->outs <= BLOCK_ROWS && c->columns <= 64 * f->nr;
+    if (c->columns > FEW_PANELS * f->nr && !p.blocks) {
         const int64_t bytes = copied + weights_bytes(c);
         p.panels = eng_scratch(ENG_SLOT_SHARED, (size_t)bytes);
         TT_CHECK(p.panels, RESOURCE_EXHAUSTED, "convolution: no memory for %lld bytes of scratch",
                  (long long)bytes);
         p.panels += copied;
         eng_parallel(c->groups * p.row_panels, weights_task, &p);
-    } else if (c->columns > MOST_PANELS * f->nr) { /* more columns in the second cache, fewer steps */
+    } else if (c->columns > MOST_PANELS * f->nr && !p.blocks) { /* more columns in the second cache, fewer steps */
         p.steps = eng_k_block(f, eng_blocks(c->k, eng_blocks(c->k, p.steps / 2)));
     }
     cut_product(&p);
@@ -387,6 +411,18 @@ static void set_tap_weights(conv *c) {
             c->weights_step = 0;
 }
 
+/* Whether a column is what lies in x: weight gradients of 1x1 convolutions. */
+static bool whole_images(const conv *c) {
+    int64_t elements = 1;
+    for (int i = CONV_DIMS - 1; i >= 0; i--) {
+        const conv_dim *d = &c->dim[i];
+        if (d->out != 1 || d->at[0] != 0 || d->n_taps != d->in || (d->in > 1 && (d->tap_step != 1 || d->x != elements)))
+            return false;
+        elements *= d->in;
+    }
+    return !c->tap_major && elements >= 16;
+}
+
 static tt_status run_phase(conv *c) {
     const conv_dim *d = c->dim;
     c->taps = d[0].n_taps * d[1].n_taps * d[2].n_taps;
@@ -400,15 +436,17 @@ static tt_status run_phase(conv *c) {
     const bool channels_inner = c->x_channel == 1 && c->channels >= 8, long_taps = d[2].n_taps > d[2].out;
     c->by_columns = !channels_inner && !long_taps;
     c->tap_major = channels_inner;
-    c->images_inner = !channels_inner && long_taps && c->batch >= 16 && (c->positions > 1 || c->x_batch == 1);
+    c->images_inner = !channels_inner && long_taps && c->batch >= 16 && c->positions > 1;
     set_tap_weights(c);
     c->y_linear = d[2].y == 1 && contiguous(d, true);
     if (conv_direct(c))
         return TT_OK;
     int64_t copied = 0;
-    if (long_taps && !channels_inner)
+    c->images_apart = whole_images(c);
+    if (long_taps && !channels_inner && !c->images_apart)
         TT_TRY(conv_pad(c, weights_bytes(c), &copied));
     c->images_inner = c->images_inner && c->shifted;
+    c->images_apart = c->images_apart || whole_images(c);
     return implicit_product(c, copied);
 }
 

@@ -37,6 +37,7 @@ typedef struct conv {
     bool tap_major;    /* k = tap * channels + c, else c * taps + tap */
     bool by_columns;   /* panels are filled along columns (then not tap_major), else along k */
     bool shifted;      /* x is a padded copy: neither taps nor positions ever leave it (conv_pad) */
+    bool images_apart; /* one position, whose taps are all of an image in its order: a column is what lies in x */
     bool images_inner; /* column = position * batch + n and x_batch == 1, else n * positions + position */
     const int64_t *tap_weight; /* per tap: offset in w */
     int64_t weights_step;      /* tap_weight[t] == tap_weight[0] + t * weights_step; 0: no such */

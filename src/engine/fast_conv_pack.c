@@ -309,6 +309,16 @@ void conv_pack_columns(const conv *c, int64_t g, int64_t column, int64_t n, int6
     const char *x = c->x + g * c->x_group * c->bytes;
     const eng_flavor *f = c->f;
     const bool as_is = f->per_word == 1 && f->word_bytes == f->element_bytes, rows_first = c->by_columns || c->shifted;
+    if (c->images_apart && (f->per_word == 1 || (k0 % 2 == 0 && c->taps % 2 == 0))) {
+        for (int64_t k = k0; k < k0 + kc;) {
+            const int64_t t = k % c->taps, count = eng_min(c->taps - t, k0 + kc - k);
+            f->pack_cols(panel, f->nr, f->nr, x + (column * c->x_batch + k / c->taps * c->x_channel + t) * c->bytes, c->x_batch,
+                         n, count);
+            panel = (char *)panel + eng_words(f, count) * f->nr * f->word_bytes;
+            k += count;
+        }
+        return;
+    }
     if (rows_first) {
         run runs[ENG_MAX_NR];
         const int n_runs = cut_runs(c, column, n, runs);
