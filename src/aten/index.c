@@ -153,11 +153,35 @@ LOWER(lower_gather) {
     return TT_OK;
 }
 
-/* One start index a dim, so that the engine can tell which one is out of bounds. */
+/* Fills d with the dimension numbers of a gather or scatter by `index` along dim, every other dim batching; false where index is
+ * shorter than x there. lists: room for 2 * HLO_MAX_RANK. */
+bool index_batching(const hlo_type *t, const hlo_type *it, int dim, int64_t *lists, hlo_dims *d) {
+    int n = 0;
+    for (int i = 0; i < t->rank; i++) {
+        if (i != dim && it->dims[i] != t->dims[i])
+            return false;
+        if (i != dim)
+            lists[n++] = i;
+    }
+    lists[HLO_MAX_RANK] = dim;
+    d->b = d->e = (hlo_ints){1, lists + HLO_MAX_RANK};
+    d->c = d->d = (hlo_ints){n, lists};
+    d->index_vector_dim = t->rank;
+    return true;
+}
+
+/* One start index a dim, or batching dims, so that the engine can tell which one is out of bounds. */
 hlo_ref index_take_checked(tt_lower *L, hlo_ref x, hlo_ref index, int dim, const char *bounds) {
     hlo_graph *g = L->g;
     hlo_type t = piece_type(L, x), it = piece_type(L, index);
     hlo_ref parts[HLO_MAX_RANK];
+    int64_t lists[2 * HLO_MAX_RANK], ones[HLO_MAX_RANK];
+    hlo_dims batching = {.kind = HLO_DIMS_GATHER};
+    if (index_batching(&t, &it, dim, lists, &batching)) {
+        for (int i = 0; i < t.rank; i++)
+            ones[i] = 1;
+        return hlo_gather(g, x, hlo_convert(g, index, TT_I64), &batching, ones, bounds);
+    }
     int64_t all[HLO_MAX_RANK], sizes[HLO_MAX_RANK], column[2] = {hlo_type_elements(&it), 1};
     index = hlo_convert(g, index, TT_I64);
     it = piece_type(L, index);

@@ -26,8 +26,11 @@ static hlo_ref scatter_elements(tt_lower *L, hlo_ref x, int dim, hlo_ref index, 
     if (!bounds)
         return scatter_flat(L, x, index_flatten(L, index, dim, &t), updates, op, NULL);
     hlo_ref parts[HLO_MAX_RANK];
-    int64_t all[HLO_MAX_RANK], n[1] = {hlo_type_elements(&it)}, column[2] = {n[0], 1};
+    int64_t all[HLO_MAX_RANK], n[1] = {hlo_type_elements(&it)}, column[2] = {n[0], 1}, lists[2 * HLO_MAX_RANK];
+    hlo_dims batching = {.kind = HLO_DIMS_SCATTER};
     index = hlo_convert(g, index, TT_I64);
+    if (index_batching(&t, &it, dim, lists, &batching))
+        return hlo_scatter(g, x, index, updates, &batching, op, false, bounds);
     it = piece_type(L, index);
     for (int i = 0; i < t.rank; i++) {
         all[i] = i;

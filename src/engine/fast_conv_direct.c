@@ -10,43 +10,44 @@ typedef struct depthwise {
     const conv *c;
     int64_t low[CONV_DIMS], extent[CONV_DIMS]; /* of x that taps reach, padding included */
     int64_t at[MOST_TAPS];                     /* taps in the padded copy, in elements */
+    int64_t per_task;                          /* planes */
 } depthwise;
 
+/* Copies one channel into the padded image, whose borders are zero already. */
 static void pad_channel(const depthwise *d, const char *x, char *to) {
     const conv *c = d->c;
     const conv_dim *dim = c->dim;
-    const int64_t row = d->extent[2] * c->bytes;
-    int64_t first, end;
-    conv_valid(d->low[2], 1, dim[2].in, d->extent[2], &first, &end);
-    for (int64_t z = d->low[0]; z < d->low[0] + d->extent[0]; z++)
-        for (int64_t y = d->low[1]; y < d->low[1] + d->extent[1]; y++, to += row) {
-            if (z < 0 || z >= dim[0].in || y < 0 || y >= dim[1].in || end <= first) {
-                memset(to, 0, (size_t)row);
-                continue;
-            }
-            memset(to, 0, (size_t)(first * c->bytes));
-            memcpy(to + first * c->bytes, x + (z * dim[0].x + y * dim[1].x + d->low[2] + first) * c->bytes,
-                   (size_t)((end - first) * c->bytes));
-            memset(to + end * c->bytes, 0, (size_t)(row - end * c->bytes));
-        }
+    int64_t first[CONV_DIMS], end[CONV_DIMS];
+    for (int i = 0; i < CONV_DIMS; i++)
+        conv_valid(d->low[i], 1, dim[i].in, d->extent[i], &first[i], &end[i]);
+    const size_t bytes = (size_t)((end[2] - first[2]) * c->bytes);
+    for (int64_t z = first[0]; z < end[0]; z++)
+        for (int64_t y = first[1]; y < end[1]; y++)
+            memcpy(to + ((z * d->extent[1] + y) * d->extent[2] + first[2]) * c->bytes,
+                   x + ((d->low[0] + z) * dim[0].x + (d->low[1] + y) * dim[1].x + d->low[2] + first[2]) * c->bytes, bytes);
 }
 
-static void depthwise_task(void *context, int64_t task, int worker) {
-    (void)worker;
-    const depthwise *d = context;
+static char *blank_image(const depthwise *d) {
+    const size_t bytes = (size_t)(d->extent[0] * d->extent[1] * d->extent[2] * d->c->bytes + 64);
+    char *image = eng_scratch_need(ENG_SLOT_A, bytes);
+    memset(image, 0, bytes);
+    return image;
+}
+
+static void depthwise_plane(const depthwise *d, int64_t task, char *image) {
     const conv *c = d->c;
     const conv_dim *dim = c->dim;
     const int64_t n = task / c->groups, g = task % c->groups, plane = d->extent[1] * d->extent[2];
-    char *image = eng_scratch_need(ENG_SLOT_A, (size_t)(d->extent[0] * plane * c->bytes + 64));
     pad_channel(d, c->x + (n * c->x_batch + g * c->x_group) * c->bytes, image);
     /* y with gaps is written through rows without */
     char *rows =
         dim[2].y == 1 ? NULL : eng_scratch_need(ENG_SLOT_B, (size_t)(dim[1].out * dim[2].out * c->bytes));
     for (int64_t o = 0; o < c->outs; o++) {
         float w[MOST_TAPS];
-        for (int64_t t = 0; t < c->taps; t++)
+        const int64_t run = c->weights_step == 1 ? c->taps : 1;
+        for (int64_t t = 0; t < c->taps; t += run)
             c->kernels->widen(c->dtype, &w[t],
-                              c->w + (g * c->w_group + o * c->w_out + c->tap_weight[t]) * c->bytes, 1);
+                              c->w + (g * c->w_group + o * c->w_out + c->tap_weight[t]) * c->bytes, run);
         for (int64_t z = 0; z < dim[0].out; z++) {
             char *y = c->y + (n * c->y_batch + g * c->y_group + o * c->y_out + z * dim[0].y) * c->bytes;
             c->kernels->taps_rows(c->dtype, (int)c->taps, w, d->at,
@@ -58,6 +59,14 @@ static void depthwise_task(void *context, int64_t task, int worker) {
                           dim[2].out, c->bytes);
         }
     }
+}
+
+static void depthwise_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const depthwise *d = context;
+    char *image = blank_image(d);
+    for (int64_t i = task * d->per_task; i < eng_min((task + 1) * d->per_task, d->c->batch * d->c->groups); i++)
+        depthwise_plane(d, i, image);
 }
 
 /* What taps reach of x; false: too much to copy. */
@@ -84,7 +93,9 @@ static bool run_depthwise(const conv *c) {
         for (int i = 0; i < CONV_DIMS; i++)
             d.at[t] = d.at[t] * d.extent[i] + c->dim[i].at[tap[i]] - d.low[i];
     }
-    eng_parallel(c->batch * c->groups, depthwise_task, &d);
+    const int64_t outputs = c->outs * c->positions, planes = c->batch * c->groups;
+    d.per_task = eng_max(1, eng_min(planes / (4 * eng_pool_size()), (1 << 15) / eng_max(outputs, 1)));
+    eng_parallel(eng_blocks(planes, d.per_task), depthwise_task, &d);
     return true;
 }
 
@@ -97,7 +108,7 @@ static void rows_task(void *context, int64_t task, int worker) {
     const conv_dim *dim = c->dim;
     const int64_t g = task / c->batch, n = task % c->batch, plane = d->extent[1] * d->extent[2];
     double sums[MOST_OUTS][MOST_TAPS] = {{0}};
-    char *image = eng_scratch_need(ENG_SLOT_A, (size_t)(d->extent[0] * plane * c->bytes + 64));
+    char *image = blank_image(d);
     for (int64_t k = 0; k < c->channels; k++) {
         pad_channel(d, c->x + (g * c->x_group + n * c->x_batch + k * c->x_channel) * c->bytes, image);
         for (int64_t o = 0; o < c->outs; o++)

@@ -4,6 +4,7 @@
  * piece is a memcpy, a fill, a strided walk, or, where source and destination are contiguous along different dims, blocks of a
  * transposition. Knows nothing of nodes. */
 #include "engine/fast.h"
+#include "engine/kernels.h"
 #include <string.h>
 
 enum { BLOCK = 32, GRAIN_BYTES = 1 << 18 };
@@ -61,11 +62,34 @@ __attribute__((optimize("O3"))) void fast_fill(void *dst, const void *element, i
     }
 }
 
+#define REVERSED(bytes, T)                                                    \
+    case bytes: {                                                             \
+        T *to = (T *)(void *)dst;                                             \
+        const T *from = (const T *)(const void *)src;                         \
+        for (int64_t i = 0; i < n; i++)                                       \
+            to[i] = from[-i];                                                 \
+        return;                                                               \
+    }
+
+/* dst[i] = src[-i] */
+static FAST_CLONES void reversed(char *dst, const char *src, int size, int64_t n) {
+    switch (size) {
+        REVERSED(1, uint8_t)
+        REVERSED(2, uint16_t)
+        REVERSED(4, uint32_t)
+        REVERSED(8, uint64_t)
+    default:
+        walk(dst, size, src, -size, size, n);
+    }
+}
+
 static void run_piece(char *dst, int64_t to, const char *src, int64_t from, int size, int64_t n) {
     if (to == size && from == size)
         memcpy(dst, src, (size_t)(n * size));
     else if (to == size && from == 0)
         fast_fill(dst, src, size, n);
+    else if (to == size && from == -size && n >= 16)
+        reversed(dst, src, size, n);
     else
         walk(dst, to, src, from, size, n);
 }
@@ -105,6 +129,10 @@ static inline void turn8(char *dst, int64_t to, const char *src, int64_t from) {
 
 static void turn_block(char *dst, int64_t to, const char *src, int64_t from, int size, int64_t n, int64_t m) {
     int64_t step = size == 4 ? 4 : size == 2 ? 8 : 1, n_whole = 0, m_whole = 0;
+    if (size <= 4 && size >= 2 && n == BLOCK && m % 16 == 0 && to % size == 0 && from % size == 0) {
+        eng_kernels_get()->transpose(size, dst, to / size, src, from / size, n, m);
+        return;
+    }
     if (step > 1) {
         n_whole = n / step * step;
         m_whole = m / step * step;

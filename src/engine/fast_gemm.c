@@ -5,6 +5,7 @@
  * path and the cut of k depend on the shape only, and an element of C is one chain per block of k: the number
  * of threads never shows in results. Knows no graph. */
 #include "engine/fast_gemm.h"
+#include "engine/fast.h"
 #include "engine/isa.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -263,7 +264,17 @@ static void few_rows(gemm *g) {
 }
 
 /* ---- tiled ---- */
-enum { TILE_ROWS = 168 }; /* rows of A packed at a time: 168 x 512 words are a third of L2 */
+enum { TILE_ROWS = 336, PACK_STEPS = 64 }; /* rows of A packed at a time: with 512 words, two thirds of L2 */
+
+/* All panels of a tile. Rows of B may be pages apart: some of them for all panels, before the next ones. */
+static void pack_panels(const gemm *g, char *pb, int64_t j0, int64_t n, int64_t k, int64_t kc) {
+    const eng_flavor *f = g->f;
+    const int64_t words = eng_words(f, kc), steps = g->tb ? kc : PACK_STEPS;
+    for (int64_t at = 0; at < kc; at += steps)
+        for (int64_t j = 0; j < n; j += f->nr)
+            pack_b(g, pb + (j * words + at / f->per_word * f->nr) * f->word_bytes, j0 + j, eng_min(n - j, f->nr), k + at,
+                   eng_min(kc - at, steps));
+}
 
 static void tile_task(void *context, int64_t task, int worker) {
     (void)worker;
@@ -281,8 +292,7 @@ static void tile_task(void *context, int64_t task, int worker) {
     float *kept = keep ? eng_scratch_need(ENG_SLOT_C, (size_t)(tile_m * ld_keep * 4)) : NULL;
     for (int64_t k = 0; k < g->k; k += steps) {
         const int64_t kc = eng_min(g->k - k, steps), words = eng_words(f, kc);
-        for (int64_t j = 0; j < tile_n; j += f->nr)
-            pack_b(g, pb + j * words * bytes, j0 + j, eng_min(tile_n - j, f->nr), k, kc);
+        pack_panels(g, pb, j0, tile_n, k, kc);
         for (int64_t ib = 0; ib < tile_m; ib += rows) {
             const int64_t block_m = eng_min(tile_m - ib, rows);
             for (int64_t i = 0; i < block_m; i += f->mr)
@@ -326,6 +336,55 @@ static void tiled(gemm *g) {
     eng_parallel(g->tiles_m * eng_blocks(g->n, g->tile_n), tile_task, g);
 }
 
+/* ---- one row of f64: bound by reading B once ---- */
+static FAST_CLONES void f64_dots(const double *a, const double *b, int64_t ldb, int64_t k, int64_t n, double *c) {
+    for (int64_t j = 0; j < n; j++, b += ldb) {
+        double sum[32] = {0};
+        int64_t i = 0;
+        for (; i + 32 <= k; i += 32)
+            for (int l = 0; l < 32; l++)
+                sum[l] += a[i + l] * b[i + l];
+        for (int l = 0; i < k; i++, l++)
+            sum[l] += a[i] * b[i];
+        for (int width = 16; width > 0; width /= 2)
+            for (int l = 0; l < width; l++)
+                sum[l] += sum[l + width];
+        c[j] = sum[0];
+    }
+}
+
+static FAST_CLONES void f64_stream(const double *a, const double *b, int64_t ldb, int64_t k, int64_t n, double *c) {
+    int64_t i = 0;
+    memset(c, 0, (size_t)n * sizeof *c);
+    for (; i + 4 <= k; i += 4, a += 4, b += 4 * ldb)
+        for (int64_t j = 0; j < n; j++)
+            c[j] = (((c[j] + a[0] * b[j]) + a[1] * b[j + ldb]) + a[2] * b[j + 2 * ldb]) + a[3] * b[j + 3 * ldb];
+    for (; i < k; i++, a++, b += ldb)
+        for (int64_t j = 0; j < n; j++)
+            c[j] += *a * b[j];
+}
+
+static void f64_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const gemm *g = context;
+    const int64_t first = task * g->tile_n, n = eng_min(g->n - first, g->tile_n);
+    double *c = (double *)(void *)g->c + first;
+    const double *b = (const double *)(const void *)g->b + first * (g->tb ? g->ldb : 1);
+    (g->tb ? f64_dots : f64_stream)(g->rows, b, g->ldb, g->k, n, c);
+}
+
+static void one_row_f64(gemm *g) {
+    g->rows = g->a;
+    if (g->ta && g->lda != 1) {
+        double *row = eng_scratch_need(ENG_SLOT_A, (size_t)g->k * sizeof *row);
+        for (int64_t k = 0; k < g->k; k++)
+            row[k] = ((const double *)(const void *)g->a)[k * g->lda];
+        g->rows = row;
+    }
+    g->tile_n = g->tb ? 64 : 512;
+    eng_parallel(eng_blocks(g->n, g->tile_n), f64_task, g);
+}
+
 /* ---- choice ---- */
 static void swap_operands(gemm *g) { /* C = A b is C^T = b^T A^T */
     gemm s = *g;
@@ -347,7 +406,9 @@ static void gemm_one(gemm *g) {
         g->ldc = g->n;
     }
     const double work = (double)g->m * (double)g->n * (double)g->k;
-    if (work <= 64. * 64 * 64 && g->m > 1)
+    if (f == &g->kernels->f64 && g->m == 1)
+        one_row_f64(g);
+    else if (work <= 64. * 64 * 64 && g->m > 1)
         small(g);
     else if (f->dot_rows && (g->m == 1 || (g->m <= 28 && g->n >= 64 && g->k >= 64)))
         few_rows(g);
@@ -381,43 +442,71 @@ static void batch_task(void *context, int64_t task, int worker) {
         batch_item(s, i);
 }
 
-/* ---- i8 x i8 -> i32, plain ---- */
-typedef struct int8_product {
-    const eng_gemm_args *args;
-    const int8_t *a, *b;
-    int32_t *c;
-} int8_product;
+/* ---- i8 x i8 -> i32 ----
+ * As bf16 with f32 sums: the elements fit its 8 digits, and so many products add up without a rounding. */
+enum { INT8_STEPS = 1024 };
 
-__attribute__((optimize("O3"))) static void int8_row(void *context, int64_t row, int worker) {
+typedef struct int8_rows {
+    const int8_t *from;
+    uint16_t *to;
+    int64_t n, ld;
+} int8_rows;
+
+__attribute__((optimize("O3"))) static void int8_widen(void *context, int64_t row, int worker) {
     (void)worker;
-    const int8_product *p = context;
-    const eng_gemm_args *g = p->args;
-    int32_t *c = p->c + row * g->ldc;
-    memset(c, 0, (size_t)g->n * 4);
-    for (int64_t k = 0; k < g->k && !g->b_transposed; k++) {
-        const int32_t a = p->a[g->a_transposed ? k * g->lda + row : row * g->lda + k];
-        const int8_t *b = p->b + k * g->ldb;
-        for (int64_t j = 0; j < g->n; j++)
-            c[j] += a * b[j];
-    }
-    for (int64_t j = 0; j < g->n && g->b_transposed; j++) {
-        const int8_t *b = p->b + j * g->ldb, *a = p->a + (g->a_transposed ? row : row * g->lda);
-        const int64_t step = g->a_transposed ? g->lda : 1;
-        int32_t sum = 0;
-        for (int64_t k = 0; k < g->k; k++)
-            sum += a[k * step] * b[k];
-        c[j] = sum;
+    const int8_rows *r = context;
+    const int8_t *from = r->from + row * r->ld;
+    uint16_t *to = r->to + row * r->n;
+    for (int64_t i = 0; i < r->n; i++) {
+        const float v = from[i];
+        uint32_t bits;
+        memcpy(&bits, &v, 4);
+        to[i] = (uint16_t)(bits >> 16);
     }
 }
 
-static bool int8_gemm(const eng_gemm_args *args, const int64_t *starts_a, const int64_t *starts_b) {
-    for (int64_t i = 0; i < args->batch; i++) {
-        int8_product p = {args, (const int8_t *)args->a + (starts_a ? starts_a[i] : i * args->stride_a),
-                          (const int8_t *)args->b + (starts_b ? starts_b[i] : i * args->stride_b),
-                          (int32_t *)args->c + i * args->stride_c};
-        eng_parallel(args->m, int8_row, &p);
+__attribute__((optimize("O3"))) static void int8_add(int32_t *c, const float *sums, int64_t n, bool first) {
+    if (first)
+        for (int64_t j = 0; j < n; j++)
+            c[j] = (int32_t)sums[j];
+    else
+        for (int64_t j = 0; j < n; j++)
+            c[j] = (int32_t)((uint32_t)c[j] + (uint32_t)(int32_t)sums[j]);
+}
+
+static bool int8_gemm(const eng_gemm_args *g, const int64_t *starts_a, const int64_t *starts_b) {
+    const int64_t a_rows = g->a_transposed ? g->k : g->m, a_n = g->a_transposed ? g->m : g->k;
+    const int64_t b_rows = g->b_transposed ? g->n : g->k, b_n = g->b_transposed ? g->k : g->n;
+    uint16_t *a = malloc((size_t)(a_rows * a_n + b_rows * b_n) * 2 + 64), *b = a + a_rows * a_n;
+    float *sums = malloc((size_t)(g->m * g->n) * 4 + 64);
+    for (int64_t i = 0; a && sums && i < g->batch; i++) {
+        int8_rows of_a = {(const int8_t *)g->a + (starts_a ? starts_a[i] : i * g->stride_a), a, a_n, g->lda};
+        int8_rows of_b = {(const int8_t *)g->b + (starts_b ? starts_b[i] : i * g->stride_b), b, b_n, g->ldb};
+        int32_t *c = (int32_t *)g->c + i * g->stride_c;
+        eng_parallel(a_rows, int8_widen, &of_a);
+        eng_parallel(b_rows, int8_widen, &of_b);
+        for (int64_t r = 0; r < g->m && g->k <= 0; r++)
+            memset(c + r * g->ldc, 0, (size_t)g->n * 4);
+        for (int64_t k = 0; k < g->k; k += INT8_STEPS) {
+            eng_gemm_args part = *g;
+            part.dtype = TT_BF16;
+            part.c_dtype = TT_F32;
+            part.batch = 1;
+            part.k = eng_min(g->k - k, INT8_STEPS);
+            part.a = a + k * (g->a_transposed ? a_n : 1);
+            part.b = b + k * (g->b_transposed ? 1 : b_n);
+            part.lda = a_n;
+            part.ldb = b_n;
+            part.c = sums;
+            part.ldc = g->n;
+            eng_gemm_batched(&part, NULL, NULL);
+            for (int64_t r = 0; r < g->m; r++)
+                int8_add(c + r * g->ldc, sums + r * g->n, g->n, k == 0);
+        }
     }
-    return true;
+    free(a);
+    free(sums);
+    return a && sums;
 }
 
 /* One product in place of a batch that shares B and whose A and C rows follow on. */

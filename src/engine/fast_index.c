@@ -101,7 +101,54 @@ static int64_t batching_offset(const index_plan *p, int64_t window) {
     return offset;
 }
 
+/* One index a window, lying in the windows' order: along the innermost batch dim only the index changes, and maybe one
+ * batching dim with it. */
+static int64_t single_offsets(const index_plan *p, int64_t from, int64_t n, int64_t *out) {
+    const int64_t d = p->dims->e.v[0], last = p->x_dims[d] - p->size[d], stride = p->strides[d];
+    const int64_t dropped = p->size[d] > 1 ? INDEX_PARTLY_OUT : INDEX_DROPPED;
+    const int inner = p->n_batch - 1;
+    int64_t at[HLO_MAX_RANK] = {0}, steps[HLO_MAX_RANK] = {0}, base = 0;
+    for (int i = 0; i < p->dims->c.n; i++) {
+        const int64_t batch = p->dims->d.v[i];
+        steps[batch - (batch > p->dims->index_vector_dim)] += p->strides[p->dims->c.v[i]];
+    }
+    int64_t outer = from;
+    for (int i = inner; i >= 0; i--) {
+        at[i] = outer % p->batch_dims[i];
+        outer /= p->batch_dims[i];
+    }
+    for (int64_t w = 0; w < n;) {
+        int64_t run = inner >= 0 ? loop_min(n - w, p->batch_dims[inner] - at[inner]) : 1, step = inner >= 0 ? steps[inner] : 0;
+        base = 0;
+        for (int i = 0; i <= inner; i++)
+            base += at[i] * steps[i];
+        for (int64_t k = 0; k < run; k++) {
+            int64_t i = read_index(p, from + w + k);
+            if (i < 0 || i > last) {
+                if (p->checked)
+                    return from + w + k;
+                if (!p->clamp) {
+                    out[w + k] = dropped;
+                    continue;
+                }
+                i = i < 0 ? 0 : last;
+            }
+            out[w + k] = base + k * step + i * stride;
+        }
+        w += run;
+        if (inner >= 0)
+            at[inner] += run;
+        for (int i = inner; i > 0 && at[i] == p->batch_dims[i]; i--) {
+            at[i] = 0;
+            at[i - 1]++;
+        }
+    }
+    return -1;
+}
+
 int64_t index_plan_offsets(const index_plan *p, int64_t from, int64_t n, int64_t *out) {
+    if (p->rows && p->vector == 1)
+        return single_offsets(p, from, n, out);
     int64_t step = p->rows ? 1 : p->vector_step;
     for (int64_t w = 0; w < n; w++) {
         int64_t base = vector_base(p, from + w), offset = p->dims->c.n ? batching_offset(p, from + w) : 0;

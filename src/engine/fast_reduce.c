@@ -4,6 +4,7 @@
  * innermost: columns are added up side by side. Float sums and products take f32 steps over at most a few thousand elements and go on in
  * f64. How work is cut depends on the shape alone, so results never depend on the number of threads. */
 #include "engine/fast.h"
+#include "engine/kernels.h"
 #include <string.h>
 
 enum { PIECE = 4096, COLUMNS = 512, FLUSH = 32, GRAIN = 1 << 16 };
@@ -14,6 +15,7 @@ typedef struct job {
     hlo_op op;
     tt_dtype dtype, acc;        /* of x; of what results are gathered in */
     int size, acc_size;
+    bool shorts;                /* short rows that follow on */
     bool wide;                  /* float sum or product: f64 gathers f32 pieces */
     const char *x;
     char *result;               /* [segments][n_out] acc */
@@ -90,8 +92,36 @@ static void row_segment(const job *j, int64_t out, int64_t from, int64_t to, voi
         memcpy(result, &total, sizeof total);
 }
 
+enum { SHORT_ROW = 64, SHORT_ROWS = 128 };
+
+/* Many short rows that follow on: turned, so that they are combined side by side. */
+static void short_rows(const job *j, int64_t from, int64_t to) {
+    _Alignas(64) char block[SHORT_ROW * SHORT_ROWS * 8];
+    float wide[SHORT_ROWS];
+    for (int64_t n; from < to; from += n) {
+        n = loop_min(SHORT_ROWS, to - from);
+        char *acc = j->result + from * j->acc_size;
+        eng_kernels_get()->transpose(j->size, block, n, j->x + from * j->inner * j->size, j->inner, n, j->inner);
+        for (int64_t k = 0; k < j->inner; k++) {
+            const char *x = block + k * n * j->size;
+            if (j->acc != j->dtype) {
+                j->widen(k ? (char *)wide : acc, x, NULL, NULL, n);
+                x = (const char *)wide;
+            } else if (!k) {
+                memcpy(acc, x, (size_t)(n * j->size));
+            }
+            if (k)
+                j->combine(acc, acc, x, NULL, n);
+        }
+    }
+}
+
 static void rows_range(void *context, int64_t from, int64_t to) {
     const job *j = context;
+    if (j->shorts) {
+        short_rows(j, from, to);
+        return;
+    }
     if (j->units == 1 && !j->wide) { /* one piece is one result */
         for (int64_t o = from; o < to; o++)
             j->row(j->result + o * j->acc_size, j->x + offset_of(&j->kept, j->kept.n, o) * j->size, NULL, NULL, j->inner);
@@ -254,6 +284,8 @@ tt_status eng_fast_reduce(eng_run *run, const hlo_graph *g, const hlo_node *node
     }
     if (!job_kernels(&j, rows))
         return eng_not_mine;
+    j.shorts = rows && j.units == 1 && !j.wide && j.inner > 1 && j.inner <= SHORT_ROW && j.n_out >= 16 && j.reduced.n == 1 && j.kept.n == 1 &&
+               j.kept.stride[0] == j.inner && (j.size == 2 || j.size == 4 || j.size == 8) && (j.acc == j.dtype || j.widen);
     plan_segments(&j, items, total);
     j.result = out->data;
     if (j.acc != j.dtype || j.segments > 1) {

@@ -241,14 +241,44 @@ static FAST_CLONES int any_below(const uint64_t *keys, uint64_t limit, int64_t n
     return hits;
 }
 
+/* Whether any of n elements may beat x, the k-th best so far: is greater, the same, or NaN. */
+static FAST_CLONES int any_beats_f32(const float *x, float limit, int64_t n) {
+    int hits = 0;
+    for (int64_t i = 0; i < n; i++)
+        hits |= !(x[i] < limit);
+    return hits;
+}
+
+static FAST_CLONES int any_beats_bf16(const uint16_t *x, float limit, int64_t n) {
+    int hits = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const uint32_t bits = (uint32_t)x[i] << 16;
+        float v;
+        memcpy(&v, &bits, 4);
+        hits |= !(v < limit);
+    }
+    return hits;
+}
+
+/* False: none of the n elements at x can enter a list whose last is `last`. */
+static bool may_enter(const top *t, const char *x, const char *last, int64_t n) {
+    if (t->order.dtype == TT_F32)
+        return any_beats_f32((const float *)(const void *)x, *(const float *)(const void *)last, n);
+    if (t->order.dtype == TT_BF16)
+        return any_beats_bf16((const uint16_t *)(const void *)x, (float)tt_element_get(TT_BF16, last), n);
+    return true;
+}
+
 /* Keeps the best in a list that is cut when full; after that only what beats the k-th may enter, which most blocks have nothing of. */
 static int64_t select_best(const top *t, const char *x, entry *list, entry *other, int64_t room) {
-    int64_t n = 0;
+    int64_t n = 0, n_best = 0;
     uint64_t limit = 0, keys[64];
     bool limited = false;
     for (int64_t at = 0; at < t->length; at += 64) {
         int64_t m = loop_min(64, t->length - at);
         int hits = !limited;
+        if (limited && !may_enter(t, x + at * t->order.size, x + (int64_t)list[n_best - 1].at * t->order.size, m))
+            continue;
         keys_of(&t->order, x + at * t->order.size, t->order.size, m, keys);
         if (limited)
             hits = any_below(keys, limit, m);
@@ -260,6 +290,7 @@ static int64_t select_best(const top *t, const char *x, entry *list, entry *othe
                 continue;
             n = cut_list(t, list, other, n);
             limited = n == t->k;
+            n_best = n;
             limit = list[n - 1].key;
         }
     }

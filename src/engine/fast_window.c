@@ -3,6 +3,7 @@
  * A window as long as its dim, padded in front (or behind), is a scan. Any other window is reduced over its outer dims first, whole rows
  * at a time, and then along the row. Padding must hold the op's identity, else the reference kernel does it. */
 #include "engine/fast.h"
+#include "engine/kernels.h"
 #include <string.h>
 
 typedef struct window { int64_t size[HLO_MAX_RANK], stride[HLO_MAX_RANK], base[HLO_MAX_RANK], dilation[HLO_MAX_RANK], pad[2 * HLO_MAX_RANK]; } window;
@@ -150,6 +151,42 @@ static void scan_row(const job *j, int64_t row) {
     }
 }
 
+enum { TURNED_ROWS = 64, TURNED_STEPS = 64 };
+
+/* Rows whose elements are neighbours, side by side: blocks of them are turned, so that the accumulator passes over many rows at once. */
+static void scan_turned(const job *j, int64_t row, int64_t rows) {
+    _Alignas(64) char acc[TURNED_ROWS * 8], wide[TURNED_ROWS * 8], block[TURNED_ROWS * TURNED_STEPS * 8], back[TURNED_ROWS * TURNED_STEPS * 8];
+    const eng_kernels *kernels = eng_kernels_get();
+    const int64_t n = j->length, size = j->size;
+    fast_fill(acc, j->identity, j->acc_size, rows);
+    for (int64_t done = 0; done < n;) {
+        const int64_t m = loop_min(TURNED_STEPS, n - done), start = row * n + (j->backward ? n - done - m : done);
+        kernels->transpose((int)size, block, rows, j->x + start * size, n, rows, m);
+        for (int64_t i = 0; i < m; i++) {
+            const int64_t at = (j->backward ? m - 1 - i : i) * rows * size;
+            const char *from = block + at;
+            if (j->widen) {
+                j->widen(wide, from, NULL, NULL, rows);
+                from = wide;
+            }
+            j->combine(acc, acc, from, NULL, rows);
+            if (j->narrow)
+                j->narrow(block + at, acc, NULL, NULL, rows);
+            else
+                memcpy(block + at, acc, (size_t)(rows * size));
+        }
+        kernels->transpose((int)size, back, m, block, rows, m, rows);
+        for (int64_t r = 0; r < rows; r++)
+            memcpy(j->y + (start + r * n) * size, back + r * m * size, (size_t)(m * size));
+        done += m;
+    }
+}
+
+static bool turns(const job *j) {
+    const bool typed = j->op == HLO_ADD && (j->dtype == TT_F64 || j->dtype == TT_I64 || j->dtype == TT_I32);
+    return j->inner == 1 && !typed && (j->size == 2 || j->size == 4 || j->size == 8) && j->length > 1;
+}
+
 /* Four rows of f32 forward, so that their additions overlap. */
 static void scan_four(const job *j, int64_t row) {
     const float *x = (const float *)(const void *)j->x + row * j->length;
@@ -169,6 +206,8 @@ static void scan_range(void *context, int64_t from, int64_t to) {
     bool four = j->inner == 1 && j->op == HLO_ADD && j->dtype == TT_F32 && j->acc == TT_F64 && !j->backward;
     for (; four && from + 4 <= to; from += 4)
         scan_four(j, from);
+    for (; turns(j) && from + 8 <= to; from += loop_min(TURNED_ROWS, to - from))
+        scan_turned(j, from, loop_min(TURNED_ROWS, to - from));
     int64_t blocks = (j->inner + SCAN_BLOCK - 1) / SCAN_BLOCK;
     for (int64_t i = from; i < to; i++) {
         if (j->inner == 1)
