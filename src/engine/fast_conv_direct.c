@@ -1,9 +1,10 @@
 /* fast_conv_direct.c - convolutions that make poor products: one input channel a group (depthwise), and few
  * outputs summed over long rows (the weight gradient of a depthwise convolution). */
 #include "engine/fast_conv.h"
+#include "engine/fast.h"
 #include <string.h>
 
-enum { MOST_OUTS = 4, MOST_TAPS = 128 };
+enum { MOST_OUTS = 4, MOST_CHANNELS = 8, MOST_TAPS = 256 };
 
 /* ---- depthwise: sums of shifted rows of a padded copy of one channel ---- */
 typedef struct depthwise {
@@ -11,7 +12,32 @@ typedef struct depthwise {
     int64_t low[CONV_DIMS], extent[CONV_DIMS]; /* of x that taps reach, padding included */
     int64_t at[MOST_TAPS];                     /* taps in the padded copy, in elements */
     int64_t per_task;                          /* planes */
+    int64_t plane, copies;                     /* elements of a channel; channels copied at a time */
+    bool window;                               /* `at` holds the taps of a row only */
+    int64_t row, half;                         /* of the copy, in elements; half: rows are split, odd places from there on */
 } depthwise;
+
+typedef uint32_t v8 __attribute__((vector_size(32)));
+typedef uint32_t v8_any __attribute__((vector_size(32), aligned(4), may_alias));
+
+/* n elements for the places from `first` on: even places together, odd ones from `half` on. */
+static FAST_CLONES void split_row(uint32_t *to, int64_t half, const uint32_t *x, int64_t first, int64_t n) {
+    uint32_t *even = to + (first + 1) / 2, *odd = to + half + first / 2;
+    int64_t i = 0;
+    if (first % 2 && n > 0)
+        *odd++ = *x++, n--;
+    for (; 2 * i + 16 <= n; i += 8) {
+        const v8 a = *(const v8_any *)(x + 2 * i), b = *(const v8_any *)(x + 2 * i + 8);
+        *(v8_any *)(even + i) = __builtin_shuffle(a, b, (v8){0, 2, 4, 6, 8, 10, 12, 14});
+        *(v8_any *)(odd + i) = __builtin_shuffle(a, b, (v8){1, 3, 5, 7, 9, 11, 13, 15});
+    }
+    for (; i < n / 2; i++) {
+        even[i] = x[2 * i];
+        odd[i] = x[2 * i + 1];
+    }
+    if (n % 2)
+        even[n / 2] = x[n - 1];
+}
 
 /* Copies one channel into the padded image, whose borders are zero already. */
 static void pad_channel(const depthwise *d, const char *x, char *to) {
@@ -20,40 +46,62 @@ static void pad_channel(const depthwise *d, const char *x, char *to) {
     int64_t first[CONV_DIMS], end[CONV_DIMS];
     for (int i = 0; i < CONV_DIMS; i++)
         conv_valid(d->low[i], 1, dim[i].in, d->extent[i], &first[i], &end[i]);
-    const size_t bytes = (size_t)((end[2] - first[2]) * c->bytes);
     for (int64_t z = first[0]; z < end[0]; z++)
-        for (int64_t y = first[1]; y < end[1]; y++)
-            memcpy(to + ((z * d->extent[1] + y) * d->extent[2] + first[2]) * c->bytes,
-                   x + ((d->low[0] + z) * dim[0].x + (d->low[1] + y) * dim[1].x + d->low[2] + first[2]) * c->bytes, bytes);
+        for (int64_t y = first[1]; y < end[1]; y++) {
+            char *row = to + (z * d->extent[1] + y) * d->row * c->bytes;
+            const char *from = x + ((d->low[0] + z) * dim[0].x + (d->low[1] + y) * dim[1].x + d->low[2] + first[2]) * c->bytes;
+            if (d->half)
+                split_row((uint32_t *)(void *)row, d->half, (const uint32_t *)(const void *)from, first[2], end[2] - first[2]);
+            else
+                memcpy(row + first[2] * c->bytes, from, (size_t)((end[2] - first[2]) * c->bytes));
+        }
+}
+
+/* Place i of a row of the copy. */
+static int64_t place(const depthwise *d, int64_t i) {
+    return d->half ? i % 2 * d->half + i / 2 : i;
 }
 
 static char *blank_image(const depthwise *d) {
-    const size_t bytes = (size_t)(d->extent[0] * d->extent[1] * d->extent[2] * d->c->bytes + 64);
+    const size_t bytes = (size_t)(d->copies * d->plane * d->c->bytes + 256); /* whole vectors are read */
     char *image = eng_scratch_need(ENG_SLOT_A, bytes);
     memset(image, 0, bytes);
     return image;
 }
 
+/* Rows of output (z, all) of one channel. */
+static void depthwise_rows(const depthwise *d, const float *w, const char *image, int64_t z, char *y, int64_t y_row) {
+    const conv *c = d->c;
+    const conv_dim *dim = c->dim;
+    const char *x = image + z * dim[0].step * d->extent[1] * d->row * c->bytes;
+    const int64_t step = d->half ? 1 : dim[2].step;
+    if (d->window) {
+        const eng_window v = {(int)c->channels, (int)dim[1].n_taps, (int)dim[2].n_taps, d->plane, d->row, dim[1].step, y_row, w, d->at};
+        c->kernels->window_rows(c->dtype, &v, x, dim[1].out, dim[2].out, y);
+    } else {
+        c->kernels->taps_rows(c->dtype, (int)c->taps, w, d->at, x, dim[1].step * d->row, step, dim[1].out, dim[2].out, y, y_row);
+    }
+}
+
 static void depthwise_plane(const depthwise *d, int64_t task, char *image) {
     const conv *c = d->c;
     const conv_dim *dim = c->dim;
-    const int64_t n = task / c->groups, g = task % c->groups, plane = d->extent[1] * d->extent[2];
-    pad_channel(d, c->x + (n * c->x_batch + g * c->x_group) * c->bytes, image);
+    const int64_t n = task / c->groups, g = task % c->groups;
+    for (int64_t k = 0; k < c->channels; k++)
+        pad_channel(d, c->x + (n * c->x_batch + g * c->x_group + k * c->x_channel) * c->bytes, image + k * d->plane * c->bytes);
     /* y with gaps is written through rows without */
     char *rows =
         dim[2].y == 1 ? NULL : eng_scratch_need(ENG_SLOT_B, (size_t)(dim[1].out * dim[2].out * c->bytes));
     for (int64_t o = 0; o < c->outs; o++) {
         float w[MOST_TAPS];
         const int64_t run = c->weights_step == 1 ? c->taps : 1;
-        for (int64_t t = 0; t < c->taps; t += run)
+        for (int64_t t = 0; t < c->channels * c->taps; t += run)
             c->kernels->widen(c->dtype, &w[t],
-                              c->w + (g * c->w_group + o * c->w_out + c->tap_weight[t]) * c->bytes, run);
+                              c->w + (g * c->w_group + o * c->w_out + t / c->taps * c->w_channel + c->tap_weight[t % c->taps]) * c->bytes,
+                              run);
         for (int64_t z = 0; z < dim[0].out; z++) {
             char *y = c->y + (n * c->y_batch + g * c->y_group + o * c->y_out + z * dim[0].y) * c->bytes;
-            c->kernels->taps_rows(c->dtype, (int)c->taps, w, d->at,
-                                  image + z * dim[0].step * plane * c->bytes, dim[1].step * d->extent[2],
-                                  dim[2].step, dim[1].out, dim[2].out, rows ? rows : y,
-                                  rows ? dim[2].out : dim[1].y);
+            depthwise_rows(d, w, image, z, rows ? rows : y, rows ? dim[2].out : dim[1].y);
             for (int64_t q = 0; q < dim[1].out && rows; q++)
                 conv_copy(y + q * dim[1].y * c->bytes, dim[2].y, rows + q * dim[2].out * c->bytes, 1,
                           dim[2].out, c->bytes);
@@ -69,8 +117,8 @@ static void depthwise_task(void *context, int64_t task, int worker) {
         depthwise_plane(d, i, image);
 }
 
-/* What taps reach of x; false: too much to copy. */
-static bool set_extent(depthwise *d) {
+/* What taps reach of x, rows split if they are read with step 2; false: too much to copy. */
+static bool set_extent(depthwise *d, int64_t step) {
     int64_t elements = 1;
     for (int i = 0; i < CONV_DIMS; i++) {
         const conv_dim *dim = &d->c->dim[i];
@@ -80,18 +128,29 @@ static bool set_extent(depthwise *d) {
             return false;
         elements *= d->extent[i];
     }
+    d->half = step == 2 && d->c->bytes == 4 ? (d->extent[2] + 1) / 2 : 0; /* 16-bit elements: pairs are split as they are read */
+    d->row = d->half ? 2 * d->half : d->extent[2];
+    d->plane = d->extent[0] * d->extent[1] * d->row;
+    d->copies = 1;
     return elements <= (int64_t)1 << 22;
 }
 
 static bool run_depthwise(const conv *c) {
     depthwise d = {.c = c};
-    if (!set_extent(&d))
+    if (!set_extent(&d, c->dim[2].step))
         return false;
-    for (int64_t t = 0; t < c->taps; t++) {
+    d.copies = c->channels;
+    d.window = c->dim[0].n_taps == 1 && (c->channels > 1 || c->dim[1].n_taps >= 5) && (c->dim[1].n_taps == 1 || c->dim[1].tap_step == 1) && (d.half || c->dim[2].step == 1);
+    if (!d.window && c->channels > 1)
+        return false;
+    for (int64_t t = 0; t < c->dim[2].n_taps && d.window; t++)
+        d.at[t] = place(&d, c->dim[2].at[t] - d.low[2]);
+    for (int64_t t = 0; t < c->taps && !d.window; t++) {
         int64_t tap[CONV_DIMS];
         conv_tap(c, t, tap);
-        for (int i = 0; i < CONV_DIMS; i++)
+        for (int i = 0; i < CONV_DIMS - 1; i++)
             d.at[t] = d.at[t] * d.extent[i] + c->dim[i].at[tap[i]] - d.low[i];
+        d.at[t] = d.at[t] * d.row + place(&d, c->dim[2].at[tap[2]] - d.low[2]);
     }
     const int64_t outputs = c->outs * c->positions, planes = c->batch * c->groups;
     d.per_task = eng_max(1, eng_min(planes / (4 * eng_pool_size()), (1 << 15) / eng_max(outputs, 1)));
@@ -106,7 +165,7 @@ static void rows_task(void *context, int64_t task, int worker) {
     const depthwise *d = context;
     const conv *c = d->c;
     const conv_dim *dim = c->dim;
-    const int64_t g = task / c->batch, n = task % c->batch, plane = d->extent[1] * d->extent[2];
+    const int64_t g = task / c->batch, n = task % c->batch, plane = d->extent[1] * d->row;
     double sums[MOST_OUTS][MOST_TAPS] = {{0}};
     char *image = blank_image(d);
     for (int64_t k = 0; k < c->channels; k++) {
@@ -115,7 +174,7 @@ static void rows_task(void *context, int64_t task, int worker) {
             for (int64_t tz = 0; tz < dim[0].n_taps; tz++)
                 c->kernels->taps_dots(
                     c->dtype, (int)c->positions, d->at, image + tz * dim[0].tap_step * plane * c->bytes,
-                    dim[1].tap_step * d->extent[2], dim[2].tap_step,
+                    dim[1].tap_step * d->row, d->half ? 1 : dim[2].tap_step,
                     c->w + (g * c->w_group + o * c->w_out + k * c->w_channel + dim[0].weight[tz] * dim[0].w) *
                                c->bytes,
                     dim[1].w, dim[1].n_taps, dim[2].n_taps, sums[o]);
@@ -138,13 +197,14 @@ static bool in_order(const conv_dim *d) {
 
 static bool run_rows(const conv *c) {
     depthwise d = {.c = c};
-    if (!set_extent(&d))
+    if (!set_extent(&d, c->dim[2].tap_step))
         return false;
     for (int64_t p = 0; p < c->positions; p++) {
         const int64_t pos[CONV_DIMS] = {p / c->dim[2].out / c->dim[1].out, p / c->dim[2].out % c->dim[1].out,
                                         p % c->dim[2].out};
-        for (int i = 0; i < CONV_DIMS; i++)
+        for (int i = 0; i < CONV_DIMS - 1; i++)
             d.at[p] = d.at[p] * d.extent[i] + pos[i] * c->dim[i].step;
+        d.at[p] = d.at[p] * d.row + place(&d, pos[2] * c->dim[2].step);
     }
     eng_parallel(c->groups * c->batch, rows_task, &d);
     return true;
@@ -152,11 +212,12 @@ static bool run_rows(const conv *c) {
 
 bool conv_direct(const conv *c) {
     const conv_dim *inner = &c->dim[2];
-    if (c->dtype == TT_F64 || c->outs > MOST_OUTS || inner->x != 1)
+    if (c->dtype == TT_F64 || c->outs > MOST_CHANNELS || inner->x != 1)
         return false;
-    if (c->channels == 1 && c->taps <= MOST_TAPS && inner->out >= 4)
-        return run_depthwise(c);
-    if (c->groups > 1 && c->positions <= MOST_TAPS && inner->w == 1 && inner->n_taps >= 4 &&
+    const bool few = c->channels == 1 || (c->groups > 1 && c->channels <= MOST_CHANNELS);
+    if (few && c->channels * c->taps <= MOST_TAPS && inner->out >= 4 && run_depthwise(c))
+        return true;
+    if (c->groups > 1 && c->outs <= MOST_OUTS && c->positions <= MOST_TAPS && inner->w == 1 && inner->n_taps >= 4 &&
         in_order(&c->dim[1]) && in_order(inner))
         return run_rows(c);
     return false;

@@ -91,8 +91,7 @@ static void pack_b(const gemm *g, void *dst, int64_t j, int64_t n, int64_t k, in
 /* Rounds m rows of n sums into C. */
 static void put_rows(const gemm *g, int64_t i, int64_t j, const float *sums, int64_t ld, int64_t m,
                      int64_t n) {
-    for (int64_t r = 0; r < m; r++)
-        g->kernels->narrow(g->c_dtype, c_at(g, i + r, j), sums + r * ld, n);
+    g->kernels->narrow_rows(g->c_dtype, c_at(g, i, j), g->ldc, sums, ld, m, n);
 }
 
 /* ---- small: A read in place where the flavor can, B too if it is row-major ---- */

@@ -101,6 +101,20 @@ static int64_t batching_offset(const index_plan *p, int64_t window) {
     return offset;
 }
 
+/* Offsets base + k * step + index * stride; false if an index lies outside [0, last]. */
+#define SINGLE_RUN(name, T)                                                                                            \
+    static FAST_CLONES bool name(const T *index, int64_t last, int64_t base, int64_t step, int64_t stride, int64_t n, int64_t *out) { \
+        uint64_t most = 0;                                                                                             \
+        for (int64_t k = 0; k < n; k++) {                                                                              \
+            const uint64_t i = (uint64_t)(int64_t)index[k];                                                            \
+            most = i > most ? i : most;                                                                                \
+            out[k] = base + k * step + (int64_t)i * stride;                                                            \
+        }                                                                                                              \
+        return most <= (uint64_t)last;                                                                                 \
+    }
+SINGLE_RUN(run_i64, int64_t)
+SINGLE_RUN(run_i32, int32_t)
+
 /* One index a window, lying in the windows' order: along the innermost batch dim only the index changes, and maybe one
  * batching dim with it. */
 static int64_t single_offsets(const index_plan *p, int64_t from, int64_t n, int64_t *out) {
@@ -122,7 +136,11 @@ static int64_t single_offsets(const index_plan *p, int64_t from, int64_t n, int6
         base = 0;
         for (int i = 0; i <= inner; i++)
             base += at[i] * steps[i];
-        for (int64_t k = 0; k < run; k++) {
+        const void *data = p->indices->data;
+        const tt_dtype dtype = p->indices->type.dtype;
+        bool done = last >= 0 && ((dtype == TT_I64 && run_i64((const int64_t *)data + from + w, last, base, step, stride, run, out + w)) ||
+                                  (dtype == TT_I32 && run_i32((const int32_t *)data + from + w, last, base, step, stride, run, out + w)));
+        for (int64_t k = 0; k < run && !done; k++) {
             int64_t i = read_index(p, from + w + k);
             if (i < 0 || i > last) {
                 if (p->checked)

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_KEPT = 1 << 21 };
+
 typedef struct scatter {
     const index_plan *p;
     const int64_t *offsets;
@@ -160,7 +162,8 @@ tt_status eng_fast_scatter(eng_run *run, const hlo_graph *g, const hlo_node *nod
         return eng_fast_reshape(run, g, node, in, out);
     if (!index_plan_init(&p, g, node, a->dims, in, in + 1, updates, sizes))
         return eng_not_mine;
-    int64_t *offsets = malloc(sizeof *offsets * (size_t)p.n), bad;
+    const bool kept = p.n <= MOST_KEPT; /* fresh pages cost as much as the scatter */
+    int64_t *offsets = kept ? eng_scratch(FAST_SCRATCH, sizeof *offsets * (size_t)p.n) : malloc(sizeof *offsets * (size_t)p.n), bad;
     if (!offsets)
         return eng_not_mine;
     s.offsets = offsets;
@@ -169,7 +172,8 @@ tt_status eng_fast_scatter(eng_run *run, const hlo_graph *g, const hlo_node *nod
     for (int64_t w = 0; bad < 0 && w < p.n; w++)
         mine = mine && offsets[w] != INDEX_PARTLY_OUT;
     if (bad >= 0 || !mine) {
-        free(offsets);
+        if (!kept)
+            free(offsets);
         return bad >= 0 ? index_plan_fail(&p, bad) : eng_not_mine;
     }
     plan_window(&s, &p, updates);
@@ -178,6 +182,7 @@ tt_status eng_fast_scatter(eng_run *run, const hlo_graph *g, const hlo_node *nod
         int64_t work = p.n * s.outer_count;
         fast_ranges(s.run, loop_max(64, (1 << 16) / loop_max(1, work)), columns_range, &s);
     }
-    free(offsets);
+    if (!kept)
+        free(offsets);
     return error;
 }

@@ -269,13 +269,15 @@ static bool may_enter(const top *t, const char *x, const char *last, int64_t n) 
     return true;
 }
 
+enum { TOP_BLOCK = 32 };
+
 /* Keeps the best in a list that is cut when full; after that only what beats the k-th may enter, which most blocks have nothing of. */
 static int64_t select_best(const top *t, const char *x, entry *list, entry *other, int64_t room) {
     int64_t n = 0, n_best = 0;
-    uint64_t limit = 0, keys[64];
+    uint64_t limit = 0, keys[TOP_BLOCK];
     bool limited = false;
-    for (int64_t at = 0; at < t->length; at += 64) {
-        int64_t m = loop_min(64, t->length - at);
+    for (int64_t at = 0; at < t->length; at += TOP_BLOCK) {
+        int64_t m = loop_min(TOP_BLOCK, t->length - at);
         int hits = !limited;
         if (limited && !may_enter(t, x + at * t->order.size, x + (int64_t)list[n_best - 1].at * t->order.size, m))
             continue;
@@ -300,7 +302,7 @@ static int64_t select_best(const top *t, const char *x, entry *list, entry *othe
 static void top_range(void *context, int64_t from, int64_t to) {
     const top *t = context;
     int size = t->order.size, index_size = tt_dtype_size(t->out[1].type.dtype);
-    int64_t room = loop_min(t->length, 2 * t->k + 32);
+    int64_t room = loop_min(t->length, t->k <= 24 ? t->k + 12 : 2 * t->k + 32);
     entry *list = malloc(sizeof *list * 2 * (size_t)(room + 1));
     if (!list)
         return;

@@ -187,23 +187,31 @@ static bool turns(const job *j) {
     return j->inner == 1 && !typed && (j->size == 2 || j->size == 4 || j->size == 8) && j->length > 1;
 }
 
-/* Four rows of f32 forward, so that their additions overlap. */
+/* Four rows of f32 forward, so that their sums or products overlap. */
+#define SCAN_FOUR(op)                                                         \
+    for (int64_t i = 0; i < n; i++) {                                         \
+        y[i] = (float)(a = a op (double)x[i]);                                \
+        y[i + n] = (float)(b = b op (double)x[i + n]);                        \
+        y[i + 2 * n] = (float)(c = c op (double)x[i + 2 * n]);                \
+        y[i + 3 * n] = (float)(d = d op (double)x[i + 3 * n]);                \
+    }
+
 static void scan_four(const job *j, int64_t row) {
     const float *x = (const float *)(const void *)j->x + row * j->length;
     float *y = (float *)(void *)j->y + row * j->length;
     int64_t n = j->length;
-    double a = 0, b = 0, c = 0, d = 0;
-    for (int64_t i = 0; i < n; i++) {
-        y[i] = (float)(a += (double)x[i]);
-        y[i + n] = (float)(b += (double)x[i + n]);
-        y[i + 2 * n] = (float)(c += (double)x[i + 2 * n]);
-        y[i + 3 * n] = (float)(d += (double)x[i + 3 * n]);
+    double a, b, c, d;
+    a = b = c = d = j->op == HLO_MULTIPLY;
+    if (j->op == HLO_MULTIPLY) {
+        SCAN_FOUR(*)
+    } else {
+        SCAN_FOUR(+)
     }
 }
 
 static void scan_range(void *context, int64_t from, int64_t to) {
     const job *j = context;
-    bool four = j->inner == 1 && j->op == HLO_ADD && j->dtype == TT_F32 && j->acc == TT_F64 && !j->backward;
+    bool four = j->inner == 1 && (j->op == HLO_ADD || j->op == HLO_MULTIPLY) && j->dtype == TT_F32 && j->acc == TT_F64 && !j->backward;
     for (; four && from + 4 <= to; from += 4)
         scan_four(j, from);
     for (; turns(j) && from + 8 <= to; from += loop_min(TURNED_ROWS, to - from))

@@ -88,22 +88,34 @@ static void gather_rows(int bytes, int width, const eng_piece *pieces, int n_pie
     lanes a[32], b[32];
     const int per = bytes == 4 ? 16 : 32;
     const int na = cut_lanes(pieces, n_pieces, 0, per, step, a);
-    const int nb = bytes == 4 ? cut_lanes(pieces, n_pieces, 16, 16, step, b) : 0;
-    if (bytes == 2)
-        if (step == 1)
-            gather_lanes(2, 1, a, na, b, 0, base, row_bytes, rows, dst, dst_bytes);
-        else
-            gather_lanes(2, 2, a, na, b, 0, base, row_bytes, rows, dst, dst_bytes);
-    else if (step == 2)
-        gather_lanes(4, 2, a, na, b, nb, base, row_bytes, rows, dst, dst_bytes);
-    else if (na == 1 && nb == 1)
-        gather_lanes(4, 1, a, 1, b, 1, base, row_bytes, rows, dst, dst_bytes);
-    else if (na == 2 && nb == 1)
-        gather_lanes(4, 1, a, 2, b, 1, base, row_bytes, rows, dst, dst_bytes);
-    else if (na == 1 && nb == 2)
-        gather_lanes(4, 1, a, 1, b, 2, base, row_bytes, rows, dst, dst_bytes);
-    else
-        gather_lanes(4, 1, a, na, b, nb, base, row_bytes, rows, dst, dst_bytes);
+    const int nb = bytes == 4 ? cut_lanes(pieces, n_pieces, 16, 16, step, b) : 0, most = na > nb ? na : nb;
+    for (int i = na; i < 4; i++)
+        a[i] = (lanes){0, na ? a[0].from : 0};
+    for (int i = nb; i < 4; i++)
+        b[i] = (lanes){0, nb ? b[0].from : 0};
+#define GATHER_LANES(BYTES, STEP, NA, NB) gather_lanes(BYTES, STEP, a, NA, b, NB, base, row_bytes, rows, dst, dst_bytes)
+#define GATHER_MOST(BYTES)                                                                                   \
+    if (most <= 1)                                                                                           \
+        GATHER_LANES(BYTES, 1, 1, 1);                                                                        \
+    else if (most == 2)                                                                                      \
+        GATHER_LANES(BYTES, 1, 2, 2);                                                                        \
+    else if (most == 3)                                                                                      \
+        GATHER_LANES(BYTES, 1, 3, 3);                                                                        \
+    else if (most == 4)                                                                                      \
+        GATHER_LANES(BYTES, 1, 4, 4);                                                                        \
+    else                                                                                                     \
+        GATHER_LANES(BYTES, 1, na, nb)
+    if (step == 2 && bytes == 2) {
+        GATHER_LANES(2, 2, na, 0);
+    } else if (step == 2) {
+        GATHER_LANES(4, 2, na, nb);
+    } else if (bytes == 2) {
+        GATHER_MOST(2);
+    } else {
+        GATHER_MOST(4);
+    }
+#undef GATHER_MOST
+#undef GATHER_LANES
 }
 #else
 static void gather_rows(int bytes, int width, const eng_piece *pieces, int n_pieces, int64_t step,
@@ -289,13 +301,7 @@ INLINE vf get_strided(const tt_dtype type, const void *x, int64_t i, int64_t ste
     if (step == 1)
         return v_get_n(type, x, i, n);
 #if SIMD == 512
-    if (step == 2 && type == TT_F32) {
-        const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-        const float *p = (const float *)x + i;
-        return (vf)_mm512_permutex2var_ps((__m512)v_load_n(p, 2 * n - 1), even,
-                                          (__m512)v_load_n(p + 16, 2 * n - 17));
-    }
-    if (step == 2) {
+    if (step == 2 && type != TT_F32) {
         const int64_t rest = 2 * n - 1;
         const __m512i pairs =
             _mm512_maskz_loadu_epi16(rest >= 32 ? 0xffffffffu : (1u << rest) - 1, (const uint16_t *)x + i);
@@ -359,7 +365,7 @@ INLINE void taps_typed(const tt_dtype type, const int64_t step, int n_taps, cons
 #define BY_STEP(TYPE, CALL)                                                                                  \
     if (step == 1)                                                                                           \
         CALL(TYPE, 1);                                                                                       \
-    else if (step == 2)                                                                                      \
+    else if (step == 2 && TYPE != TT_F32)                                                                    \
         CALL(TYPE, 2);                                                                                       \
     else                                                                                                     \
         CALL(TYPE, step)
@@ -375,6 +381,60 @@ static void taps_rows(tt_dtype type, int n_taps, const float *w, const int64_t *
         BY_STEP(TT_F16, TAPS_CALL);
     }
 #undef TAPS_CALL
+}
+
+/* `R` output rows of `nv` vectors at a time, constants: what is loaded of a row of x serves all of them. Reads whole vectors,
+ * writes n elements. */
+INLINE void window_block(const tt_dtype type, const int R, const int nv, const eng_window *v, const void *x, int64_t left_rows,
+                         int64_t left, void *y) {
+    const int bytes = type == TT_F32 ? 4 : 2, kh = v->kh, kw = v->kw;
+    const int rows = left_rows < R ? (int)left_rows : R, step = (int)v->step;
+    vf sum[8][2];
+    _Pragma("GCC unroll 8") for (int r = 0; r < R; r++) _Pragma("GCC unroll 2") for (int u = 0; u < nv; u++) sum[r][u] = v_zero();
+    for (int c = 0; c < v->channels; c++)
+        for (int q = 0; q < (rows - 1) * step + kh; q++) {
+            const char *row = (const char *)x + (c * v->plane + q * v->row) * bytes;
+            for (int k = 0; k < kw; k++) {
+                const float *w = v->w + (c * kh + q) * kw + k;
+                vf xv[2];
+                _Pragma("GCC unroll 2") for (int u = 0; u < nv; u++) xv[u] = v_get(type, row, v->at[k] + u * SIMD_VL);
+                _Pragma("GCC unroll 8") for (int r = 0; r < R; r++) {
+                    const int ky = q - r * step;
+                    if (ky >= 0 && ky < kh) {
+                        const vf wv = v_set(w[-r * step * kw]);
+                        _Pragma("GCC unroll 2") for (int u = 0; u < nv; u++) sum[r][u] = v_fma(wv, xv[u], sum[r][u]);
+                    }
+                }
+            }
+        }
+    _Pragma("GCC unroll 8") for (int r = 0; r < R; r++) _Pragma("GCC unroll 2") for (int u = 0; u < nv; u++)
+        if (r < rows && left > u * SIMD_VL)
+            v_put_n(type, y, r * v->y_row + u * SIMD_VL, sum[r][u], left - u * SIMD_VL < SIMD_VL ? left - u * SIMD_VL : SIMD_VL);
+}
+
+INLINE void window_typed(const tt_dtype type, const eng_window *v, const void *x, int64_t rows, int64_t n, void *y) {
+    const int bytes = type == TT_F32 ? 4 : 2;
+    for (int64_t i = 0; i < n;) {
+        const bool two = n - i > SIMD_VL;
+        for (int64_t r = 0; r < rows; r += two ? 4 : 8) {
+            const char *from = (const char *)x + (r * v->step * v->row + i) * bytes;
+            char *to = (char *)y + (r * v->y_row + i) * bytes;
+            if (two)
+                window_block(type, 4, 2, v, from, rows - r, n - i, to);
+            else
+                window_block(type, 8, 1, v, from, rows - r, n - i, to);
+        }
+        i += two ? 2 * SIMD_VL : SIMD_VL;
+    }
+}
+
+static void window_rows(tt_dtype type, const eng_window *v, const void *x, int64_t rows, int64_t n, void *y) {
+    if (type == TT_F32)
+        window_typed(TT_F32, v, x, rows, n, y);
+    else if (type == TT_BF16)
+        window_typed(TT_BF16, v, x, rows, n, y);
+    else
+        window_typed(TT_F16, v, x, rows, n, y);
 }
 
 /* `group` sums at a time, a constant, held across all rows */

@@ -208,3 +208,16 @@ static void narrow(tt_dtype type, void *dst, const float *src, int64_t n) {
     else
         EACH_VECTOR(n, v_put_n(TT_F16, dst, i, v_load_n(src + i, left), left););
 }
+
+static void narrow_rows(tt_dtype type, void *dst, int64_t ldd, const float *src, int64_t ld, int64_t rows, int64_t n) {
+    if (type == TT_BF16 && n == 2 * SIMD_VL) {
+        uint16_t *to = dst;
+        for (int64_t r = 0; r < rows; r++, to += ldd, src += ld) {
+            v_put(TT_BF16, to, 0, v_load(src));
+            v_put(TT_BF16, to, SIMD_VL, v_load(src + SIMD_VL));
+        }
+        return;
+    }
+    for (int64_t r = 0; r < rows; r++)
+        narrow(type, (char *)dst + r * ldd * tt_dtype_size(type), src + r * ld, n);
+}

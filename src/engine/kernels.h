@@ -59,6 +59,15 @@ typedef struct eng_piece {
 } eng_piece; /* lanes [first, +count) come from at, at + step .. */
 enum { ENG_MAX_TAPS = 64 }; /* of gather_taps */
 
+/* A window over a few padded channels; offsets in elements. */
+typedef struct eng_window {
+    int channels, kh, kw;
+    int64_t plane, row, step;  /* of x: from channel to channel, row to row; rows of x for one of y */
+    int64_t y_row;
+    const float *w;            /* [channel][kh][kw] */
+    const int64_t *at;         /* of each of kw in a row */
+} eng_window;
+
 /* ---- rows ---- */
 typedef struct eng_norm {
     tt_dtype type; /* of all but mean and rstd */
@@ -85,6 +94,8 @@ typedef struct eng_kernels {
     /* y[r * y_row + i] = sum over t of w[t] x[at[t] + r * x_row + i * step], i < n; x and y of type */
     void (*taps_rows)(tt_dtype type, int n_taps, const float *w, const int64_t *at, const void *x,
                       int64_t x_row, int64_t step, int64_t rows, int64_t n, void *y, int64_t y_row);
+    /* y[r * y_row + i] = the window's sum at rows r * step, columns i of x; reads x up to two vectors past n */
+    void (*window_rows)(tt_dtype type, const eng_window *, const void *x, int64_t rows, int64_t n, void *y);
     /* sums[t] += sum over r, i of a[r * a_row + i] x[at[t] + r * x_row + i * step],
      * r < rows, i < n */
     void (*taps_dots)(tt_dtype type, int n_taps, const int64_t *at, const void *x, int64_t x_row,
@@ -113,6 +124,8 @@ typedef struct eng_kernels {
     void (*widen)(tt_dtype type, float *dst, const void *src, int64_t n);
     void (*narrow)(tt_dtype type, void *dst, const float *src,
                    int64_t n); /* f32 -> type, also F32 (a copy) */
+    /* rows of n, strides in elements */
+    void (*narrow_rows)(tt_dtype type, void *dst, int64_t ldd, const float *src, int64_t ld, int64_t rows, int64_t n);
 } eng_kernels;
 
 extern const eng_kernels eng_kernels_portable;
