@@ -24,7 +24,8 @@ class Compiler:
     """One `ttc aot` process, its programs in order, and what it has said since the last one ended."""
 
     def __init__(self, options, files):
-        self.files, self.said, self.text, self.touched = collections.deque(files), [], b"", time.time()
+        self.files, self.said, self.text = collections.deque(files), [], b""
+        self.began, self.cpu_before = time.time(), 0.0
         command = [options.ttc, "aot", "--plugin", options.plugin, "--topology", options.topology, *map(str, files)]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
@@ -41,19 +42,31 @@ class Compiler:
         if path and line.startswith(f"{path} topology="):
             self.end(finish, True, float(re.search(r"seconds=([\d.]+)", line)[1]), "")
         elif path and line.startswith(f"ttc: {path}: "):
-            self.end(finish, False, time.time() - self.touched, line.split(f"{path}: ", 1)[1])
+            self.end(finish, False, time.time() - self.began, line.split(f"{path}: ", 1)[1])
         else:
             self.said.append(line)
 
     def end(self, finish, ok, seconds, error):
         finish(self.files.popleft(), ok, seconds, error)
-        self.said, self.touched = [], time.time()
+        self.said, self.began, self.cpu_before = [], time.time(), self.cpu()
+
+    def cpu(self):
+        """Seconds that the process has computed, all threads together."""
+        try:
+            fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            return self.cpu_before
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def late(self, limit):
+        """By its own time, since the machine may be busy; a process that sleeps ends too."""
+        return self.cpu() - self.cpu_before > limit or time.time() - self.began > 10 * limit
 
     def close(self, finish, why):
         """The files that remain."""
         status = self.process.wait()
         if self.files and status != 0:
-            self.end(finish, False, time.time() - self.touched, f"{why or f'exit {status}'}: {' | '.join(self.said[-4:])[:600]}")
+            self.end(finish, False, time.time() - self.began, f"{why or f'exit {status}'}: {' | '.join(self.said[-4:])[:600]}")
         return list(self.files)
 
 
@@ -67,7 +80,7 @@ def compile_all(options, files, finish):
             selector.register(c.process.stdout, selectors.EVENT_READ, c)
         ended = [(c, "") for c in (key.data for key, _ in selector.select(1)) if not c.hear(finish)]
         for c in running - {c for c, _ in ended}:
-            if time.time() - c.touched > options.timeout:
+            if c.late(options.timeout):
                 c.process.kill()
                 ended.append((c, f"no end after {options.timeout:.0f} s"))
         for c, why in ended:
@@ -101,7 +114,7 @@ def main():
     parser.add_argument("--sample", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--timeout", type=float, default=120)
+    parser.add_argument("--timeout", type=float, default=120, help="seconds a program")
     options = parser.parse_args()
     from torch_tpu import _loader, _plugin
 
