@@ -100,6 +100,10 @@ static int older_first(const void *a, const void *b) {
     return x->used.tv_nsec < y->used.tv_nsec ? -1 : x->used.tv_nsec > y->used.tv_nsec;
 }
 
+/* Bytes that this process may write before it looks at the folder again: to look costs a call a file, so it is not done at every
+ * write. A quarter of the room that was left, since others write too. */
+static _Atomic int64_t before_next_look;
+
 static void trim(const char *folder, int64_t limit) {
     int lock_at = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (lock_at < 0) return;
@@ -114,7 +118,9 @@ static void trim(const char *folder, int64_t limit) {
         total += info.st_size;
     }
     if (n) qsort(files, n, sizeof *files, older_first);
-    for (size_t i = 0; i < n && total > limit; i++) { unlinkat(lock_at, files[i].name, 0); total -= files[i].bytes; }
+    int64_t target = total > limit ? limit - limit / 8 : limit; /* some room, or the next write looks again */
+    for (size_t i = 0; i < n && total > target; i++) { unlinkat(lock_at, files[i].name, 0); total -= files[i].bytes; }
+    if (dir) before_next_look = limit > total ? (limit - total) / 4 : 0;
     free(files);
     if (dir) closedir(dir);
     close(lock_at);
@@ -131,5 +137,5 @@ void tt_disk_put(tt_hash key, const void *data, size_t length) {
     bool ok = write_all(fd, &h, sizeof h) && write_all(fd, data, length);
     ok = close(fd) == 0 && ok;
     if (!ok || rename(temporary, path)) unlink(temporary);
-    trim(folder, tt_env_int(TT_ENV_CACHE_BYTES));
+    if ((before_next_look -= (int64_t)(sizeof h + length)) < 0) trim(folder, tt_env_int(TT_ENV_CACHE_BYTES));
 }

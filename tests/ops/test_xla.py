@@ -117,6 +117,16 @@ def test_same_values_on_xla_cpu(tmp_path):
     compare(tmp_path, FAST, 2, "DEFER_NEVER")
 
 
+def test_the_disk_cache_keeps_its_limit(tmp_path):
+    program = "import torch\nfor i in range(1, 40): (torch.ones(i, device='tpu') * 2).cpu()"
+    for limit in (100_000, 10_000_000):
+        folder = tmp_path / str(limit)
+        environment = {"TORCH_TPU_PLUGIN": xla_cpu(), "TORCH_TPU_CACHE_DIR": str(folder), "TORCH_TPU_CACHE_BYTES": str(limit)}
+        subprocess.run([sys.executable, "-c", program], env={**os.environ, **environment}, check=True, timeout=300)
+        sizes = [f.stat().st_size for f in folder.rglob("*.bin")]
+        assert sum(sizes) <= limit and len(sizes) > (39 if limit > 1_000_000 else 5)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["DEFER_NEVER", "DEFER_AND_FUSE"])
 def test_more_ops_on_xla_cpu(tmp_path, mode):
