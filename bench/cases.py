@@ -50,9 +50,9 @@ def products():
             make = lambda m=m, n=outs, t=dtype: (normal(m, 4096, dtype=t), normal(4096, n, dtype=t))
             add(f"decode {d} M={m} matmul", torch.mm, make, moved=2**27, stream="read")
         make = lambda t=dtype: (normal(4, 8, 128, 64, dtype=t), normal(4, 8, 128, 64, dtype=t))
-        add(f"attention matmul {d} q@k^T", lambda q, k: q @ k.transpose(-2, -1), make, flops=2**27)
+        add(f"attention matmul {d} q@k^T", lambda q, k: q @ k.transpose(-2, -1), make, flops=2**26)
         make = lambda t=dtype: (normal(4, 8, 128, 128, dtype=t), normal(4, 8, 128, 64, dtype=t))
-        add(f"attention matmul {d} p@v", torch.matmul, make, flops=2**27)
+        add(f"attention matmul {d} p@v", torch.matmul, make, flops=2**26)
 
 
 def convolutions():

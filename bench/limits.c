@@ -8,7 +8,7 @@
 #include <immintrin.h>
 #endif
 
-enum { LANES = 16, N = 1 << 25, TRIES = 12 };
+enum { LANES = 16, N = 1 << 25, TRIES = 24 };
 typedef float vec __attribute__((vector_size(4 * LANES)));
 
 static double now(void) {
@@ -27,12 +27,15 @@ static void fill_line(vec *at, vec value) { /* past the caches where we know how
 #endif
 }
 
-static double read_rate(const vec *x) {
+/* In as many streams: which number suits the prefetchers differs. */
+static double read_rate(const vec *x, size_t streams) {
     vec sum[8] = {{0}};
+    const size_t part = N / LANES / streams;
     double start = now();
-    for (size_t i = 0; i < N / LANES; i += 8)
-        for (int j = 0; j < 8; j++)
-            sum[j] += x[i + j];
+    for (size_t i = 0; i < part; i += 8)
+        for (size_t s = 0; s < streams; s++)
+            for (int j = 0; j < 8; j++)
+                sum[j] += x[s * part + i + (size_t)j];
     double seconds = now() - start;
     for (int j = 0; j < 8; j++)
         sink += sum[j][0];
@@ -97,7 +100,7 @@ int main(void) {
     }
     double best[4] = {0};
     for (int t = 0; t < TRIES; t++) {
-        double rate[4] = {read_rate(x[0]), triad_rate(x[0], x[1], x[2]), f32_rate(), bf16_rate()};
+        double rate[4] = {read_rate(x[t % 3], (size_t)1 << t % 4), triad_rate(x[0], x[1], x[2]), f32_rate(), bf16_rate()};
         for (int i = 0; i < 4; i++)
             best[i] = rate[i] > best[i] ? rate[i] : best[i];
     }
