@@ -33,7 +33,7 @@ menu:
 	@echo "make portable    the C half's tests for 64-bit ARM and for x86-64-v2, run by qemu (gcc-aarch64-linux-gnu, qemu-user-static)"
 	@echo "make fuzz        mutated texts, and random programs by fast and reference kernels, for some minutes (FUZZ=how many)"
 	@echo "make chains      random chains of views and writes against the CPU (N=how many, 100000)"
-	@echo "make bench       how fast we are against PyTorch, Inductor, XLA:CPU and the anchor (ROWS=regex, QUICK=1); make peers installs those"
+	@echo "make bench       how fast we are against PyTorch, Inductor, XLA:CPU and the anchor (ROWS=regex, AGAINST=regex, QUICK=1); make peers installs those"
 	@echo "make fmt | lint | clean"
 
 # ---- from a fresh clone ----
@@ -108,7 +108,7 @@ peers:
 	bench/peers.sh
 
 bench: dev
-	$(PYTHON) bench/run.py $(if $(QUICK),--quick) $(if $(ROWS),--rows '$(ROWS)') $(if $(THREADS),--threads $(THREADS))
+	$(PYTHON) bench/run.py $(if $(QUICK),--quick) $(if $(ROWS),--rows '$(ROWS)') $(if $(AGAINST),--against '$(AGAINST)') $(if $(THREADS),--threads $(THREADS))
 
 # ---- sweeps: remove build/sweep to begin again ----
 SWEEP := $(BUILD)/sweep

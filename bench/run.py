@@ -33,10 +33,11 @@ def pairs_of(row):
 
 
 class Bench:
-    """The workers of one number of threads."""
+    """The workers of one number of threads. budget: seconds of samples of one mode in a row, three samples aside."""
 
-    def __init__(self, threads, rounds, budget, machine):
-        self.threads, self.rounds, self.budget, self.machine, self.workers = threads, rounds, budget, machine, {}
+    def __init__(self, threads, rounds, budget, machine, against):
+        self.threads, self.rounds, self.budget, self.machine, self.against = threads, rounds, budget, machine, against
+        self.workers = {}
 
     def worker(self, mode):
         return self.workers.setdefault(mode, peers.Worker(mode, self.threads))
@@ -51,12 +52,14 @@ class Bench:
         running = [mode for mode in modes if "error" not in made[mode]]
         for mode in running:
             made[mode] |= {"cpu": [], "wall": []}
-        end = time.perf_counter() + self.budget
+        spent = dict.fromkeys(running, 0.0)
         for turn in range(self.rounds):
-            if turn >= 5 and time.perf_counter() > end:
-                break
             for mode in running[turn % len(running) :] + running[: turn % len(running)] if running else []:
-                taken = made[mode] if "error" in made[mode] else self.worker(mode).ask(sample=made[mode]["calls"])
+                if "error" in made[mode] or (spent[mode] > self.budget and turn >= 3):
+                    continue
+                start = time.perf_counter()
+                taken = self.worker(mode).ask(sample=made[mode]["calls"])
+                spent[mode] += time.perf_counter() - start
                 if "error" in taken:
                     made[mode] = taken
                     continue
@@ -113,7 +116,7 @@ def limit(line, name, mode, value):
 
 def measure(bench, row):
     """The lines of one row."""
-    pairs = pairs_of(row)
+    pairs = [pair for pair in pairs_of(row) if re.search(bench.against, pair[1])]
     modes = list(dict.fromkeys(mode for pair in pairs for mode in pair))
     threads = bench.threads
     if row not in COLD:
@@ -137,6 +140,7 @@ def measure(bench, row):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rows", default="", help="only rows that match this regular expression")
+    parser.add_argument("--against", default="", help="only peers that match this one")
     parser.add_argument("--quick", action="store_true", help="few repeats, to iterate")
     parser.add_argument("--threads", type=int, nargs="+", default=[1], help="1: process CPU time; 2: wall time")
     options = parser.parse_args()
@@ -147,7 +151,7 @@ def main():
     rows = [row for row in every if re.search(options.rows, row)]
     table = report.Table(machine, every)
     for threads in options.threads:
-        bench = Bench(threads, 9 if options.quick else 40, 4 if options.quick else 20, machine)
+        bench = Bench(threads, 9 if options.quick else 40, 1 if options.quick else 6, machine, options.against)
         for row in rows:
             for line in measure(bench, row):
                 table.add(line)
