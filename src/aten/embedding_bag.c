@@ -77,6 +77,36 @@ static tt_status bag_maxima_backward(tt_lower *L, hlo_ref grad, hlo_ref size, hl
     return TT_OK;
 }
 
+/* Sums or means with nothing left out: y, the bag of each index and the size of each bag, as the composite tt.embedding_bag. */
+static tt_status plain_bags(tt_lower *L, hlo_ref table, hlo_ref index, hlo_ref offsets, bool mean, tt_dtype index_dtype) {
+    hlo_graph *g = L->g;
+    hlo_ref in[3] = {table, hlo_convert(g, index, TT_I64), hlo_convert(g, offsets, TT_I64)}, p[3], results[3], out[3];
+    const char *attributes = tt_arena_printf(L->arena, "checked = %s, mean = %s", L->check_bounds ? "true" : "false", mean ? "true" : "false");
+    hlo_composite c = hlo_composite_begin(g, "tt.embedding_bag", attributes, 3, in, p);
+    hlo_type t = piece_type(L, p[0]), it = piece_type(L, p[1]), ot = piece_type(L, p[2]);
+    tt_dtype wide = lower_accumulate_dtype(t.dtype);
+    int64_t dims[2] = {ot.dims[0], t.dims[1]};
+    hlo_type y_type = hlo_type_make(wide, 2, dims), sizes = hlo_type_make(TT_I64, 1, dims);
+    hlo_ref bag = bag_of(L, p[2], it.dims[0], dims[0]);
+    hlo_ref rows = hlo_convert(g, index_rows(L, p[0], 0, index_narrow(L, p[1], t.dims[0]), index_bounds(L)), wide);
+    hlo_ref count = scatter_sum(L, hlo_splat(g, &sizes, 0), bag, hlo_splat_like(g, p[1], 1), HLO_ADD);
+    hlo_ref y = scatter_sum(L, hlo_splat(g, &y_type, 0), bag, rows, HLO_ADD);
+    if (mean) {
+        hlo_ref size = piece_along(L, hlo_convert(g, count, wide), &y_type, 0);
+        y = hlo_select(g, hlo_compare(g, "EQ", size, hlo_splat_like(g, size, 0)), y, hlo_div(g, y, size));
+    }
+    results[0] = hlo_convert(g, y, t.dtype);
+    results[1] = hlo_convert(g, bag, TT_I64);
+    results[2] = count;
+    hlo_composite_end(g, &c, 3, results, out);
+    lower_out(L, out[0]);
+    lower_out(L, hlo_convert(g, out[1], index_dtype));
+    lower_out(L, hlo_convert(g, out[2], index_dtype));
+    hlo_type lt = hlo_type_make(index_dtype, 1, dims);
+    lower_out(L, hlo_splat(g, &lt, 0));
+    return TT_OK;
+}
+
 /* _embedding_bag(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights,
  * include_last_offset, padding_idx)
  * -> (output, offset2bag, bag_size, maximum_indices) */
@@ -94,6 +124,8 @@ LOWER(lower_embedding_bag) {
              "embedding_bag of %lld indices in %lld bags", (long long)n, (long long)n_bags);
     if (padding < 0 && padding != -1)
         padding += t.dims[0];
+    if (mode != MAX && padding < 0 && !lower_has(L, 6))
+        return plain_bags(L, table, index, hlo_slice_dim(g, offsets, 0, 0, n_bags, 1), mode == MEAN, it.dtype);
     tt_dtype wide = lower_accumulate_dtype(t.dtype);
     int64_t dims[2] = {n_bags, t.dims[1]};
     hlo_type out = hlo_type_make(wide, 2, dims), sizes = hlo_type_make(wide, 1, dims);

@@ -11,6 +11,8 @@
  *   the mask: [B|1,H|1,L|1,S] or fewer leading dimensions; q's type or f32 is added, i1 keeps where true
  * tt.sdpa_backward(grad, q, k, v, mask?, out, lse) {the same}               -> dq, dk, dv
  * tt.integer_product(a[.., m, k], b[.., k, n]) -> [.., m, n]; i64, the leading dimensions are the same
+ * tt.embedding_bag(table[V, D], index[n], offsets[B]) {mean, checked} -> y[B, D], bag[n], count[B]; the integers are i64; a checked index
+ *   out of the table is an error
  * tt.max_pool_backward(grad[B, ..], index[B, ..]) -> dx[B, ..]; index: i64, the place in dx's plane that each grad goes to */
 #include "engine/composite.h"
 #include <ctype.h>
@@ -164,6 +166,15 @@ static bool fits_max_pool_backward(const signature *s) {
            s->in[0]->rank >= 1 && s->out[0]->rank >= 1 && hlo_dims_equal(s->in[0], s->in[1]) && s->out[0]->dims[0] == s->in[0]->dims[0];
 }
 
+static bool fits_embedding_bag(const signature *s) {
+    if (s->n_in != 3 || s->n_out != 3 || s->in[0]->rank != 2 || s->in[1]->rank != 1 || s->in[2]->rank != 1 || s->out[0]->rank != 2)
+        return false;
+    const int64_t rows = s->in[0]->dims[0], width = s->in[0]->dims[1], n = s->in[1]->dims[0], n_bags = s->in[2]->dims[0];
+    return s->in[0]->dtype != TT_F16 && s->out[0]->dtype == s->in[0]->dtype && rows > 0 && n > 0 && n_bags > 0 && s->in[1]->dtype == TT_I64 &&
+           s->in[2]->dtype == TT_I64 && s->out[0]->dims[0] == n_bags && s->out[0]->dims[1] == width && vector_of(s->out[1], TT_I64, n) &&
+           vector_of(s->out[2], TT_I64, n_bags);
+}
+
 static bool fits_integer_product(const signature *s) {
     if (s->n_in != 2 || s->n_out != 1)
         return false;
@@ -190,6 +201,7 @@ static const struct {
     {"tt.sdpa", fits_sdpa, eng_sdpa},
     {"tt.sdpa_backward", fits_sdpa_backward, eng_sdpa_backward},
     {"tt.integer_product", fits_integer_product, eng_integer_product},
+    {"tt.embedding_bag", fits_embedding_bag, eng_embedding_bag},
     {"tt.max_pool_backward", fits_max_pool_backward, eng_max_pool_backward},
 };
 
