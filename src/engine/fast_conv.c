@@ -168,7 +168,7 @@ static bool pointwise(const conv *c) {
 }
 
 /* ---- implicit product ---- */
-enum { MOST_ROWS = 504, MOST_PANELS = 8, FEW_PANELS = 16, BLOCK_ROWS = 168 };
+enum { MOST_ROWS = 504, MOST_PANELS = 8, FEW_PANELS = 16, BLOCK_ROWS = 168, LIGHT = 2048 };
 
 /* Weights are packed once for all tasks, or, where there are so few columns that one block holds them all, by each task
  * for its rows and block of k just before use: they then never leave the first cache. */
@@ -443,8 +443,11 @@ static tt_status run_phase(conv *c) {
         return TT_OK;
     int64_t copied = 0;
     c->images_apart = whole_images(c);
-    if (long_taps && !channels_inner && !c->images_apart)
+    /* few products for each element of a panel: to clip every tap at the edges would take longer than they do */
+    const bool light = c->by_columns && c->taps > 1 && c->channels * c->outs <= LIGHT;
+    if (light || (long_taps && !channels_inner && !c->images_apart))
         TT_TRY(conv_pad(c, weights_bytes(c), &copied));
+    c->shifted = c->shifted && !light;
     c->images_inner = c->images_inner && c->shifted;
     c->images_apart = c->images_apart || whole_images(c);
     return implicit_product(c, copied);

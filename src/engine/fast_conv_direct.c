@@ -135,6 +135,12 @@ static bool set_extent(depthwise *d, int64_t step) {
     return elements <= (int64_t)1 << 22;
 }
 
+/* Small planes several to a task, which clears its image once. */
+static void share_planes(depthwise *d, int64_t work) {
+    const int64_t planes = d->c->batch * d->c->groups;
+    d->per_task = eng_max(1, eng_min(planes / (4 * eng_pool_size()), (1 << 15) / eng_max(work, 1)));
+}
+
 static bool run_depthwise(const conv *c) {
     depthwise d = {.c = c};
     if (!set_extent(&d, c->dim[2].step))
@@ -152,22 +158,18 @@ static bool run_depthwise(const conv *c) {
             d.at[t] = d.at[t] * d.extent[i] + c->dim[i].at[tap[i]] - d.low[i];
         d.at[t] = d.at[t] * d.row + place(&d, c->dim[2].at[tap[2]] - d.low[2]);
     }
-    const int64_t outputs = c->outs * c->positions, planes = c->batch * c->groups;
-    d.per_task = eng_max(1, eng_min(planes / (4 * eng_pool_size()), (1 << 15) / eng_max(outputs, 1)));
-    eng_parallel(eng_blocks(planes, d.per_task), depthwise_task, &d);
+    share_planes(&d, c->outs * c->positions);
+    eng_parallel(eng_blocks(c->batch * c->groups, d.per_task), depthwise_task, &d);
     return true;
 }
 
 /* ---- weight gradients of depthwise convolutions: y[o, position] = sum over channels and taps, the taps long
  * rows ---- */
-static void rows_task(void *context, int64_t task, int worker) {
-    (void)worker;
-    const depthwise *d = context;
+static void rows_of_image(const depthwise *d, int64_t task, char *image) {
     const conv *c = d->c;
     const conv_dim *dim = c->dim;
     const int64_t g = task / c->batch, n = task % c->batch, plane = d->extent[1] * d->row;
     double sums[MOST_OUTS][MOST_TAPS] = {{0}};
-    char *image = blank_image(d);
     for (int64_t k = 0; k < c->channels; k++) {
         pad_channel(d, c->x + (g * c->x_group + n * c->x_batch + k * c->x_channel) * c->bytes, image);
         for (int64_t o = 0; o < c->outs; o++)
@@ -188,6 +190,14 @@ static void rows_task(void *context, int64_t task, int worker) {
         }
 }
 
+static void rows_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const depthwise *d = context;
+    char *image = blank_image(d);
+    for (int64_t i = task * d->per_task; i < eng_min((task + 1) * d->per_task, d->c->groups * d->c->batch); i++)
+        rows_of_image(d, i, image);
+}
+
 static bool in_order(const conv_dim *d) {
     for (int64_t t = 0; t < d->n_taps; t++)
         if (d->weight[t] != t)
@@ -206,7 +216,8 @@ static bool run_rows(const conv *c) {
             d.at[p] = d.at[p] * d.extent[i] + pos[i] * c->dim[i].step;
         d.at[p] = d.at[p] * d.row + place(&d, pos[2] * c->dim[2].step);
     }
-    eng_parallel(c->groups * c->batch, rows_task, &d);
+    share_planes(&d, c->channels * c->taps);
+    eng_parallel(eng_blocks(c->groups * c->batch, d.per_task), rows_task, &d);
     return true;
 }
 
