@@ -72,22 +72,17 @@ static void fill_by_columns(const conv *c, const char *x, const run *runs, int n
     int n_pieces[ENG_MAX_TAPS];
     if (c->taps <= ENG_MAX_TAPS) {
         const bool shifted = interior(c, runs, n_runs);
-        for (int64_t t = 0, at = 0; t < c->taps; t++) {
-            eng_piece *to = pieces + t * ENG_MAX_NR;
-            if (t == 0 || !shifted) {
-                n_pieces[t] = clip(c, runs, n_runs, t, to);
-                continue;
-            }
+        int64_t shifts[ENG_MAX_TAPS];
+        for (int64_t t = 0; t < c->taps; t++) {
+            if (t == 0 || !shifted)
+                n_pieces[t] = clip(c, runs, n_runs, t, pieces + t * ENG_MAX_NR);
             int64_t tap[CONV_DIMS];
             conv_tap(c, t, tap);
-            at = 0;
+            shifts[t] = 0;
             for (int i = 0; i < CONV_DIMS; i++)
-                at += (d[i].at[tap[i]] - d[i].at[0]) * d[i].x;
-            n_pieces[t] = n_pieces[0];
-            for (int u = 0; u < n_pieces[0]; u++)
-                to[u] = (eng_piece){pieces[u].first, pieces[u].count, pieces[u].at + at};
+                shifts[t] += (d[i].at[tap[i]] - d[i].at[0]) * d[i].x;
         }
-        c->kernels->gather_taps((int)c->bytes, pairs, (int)nr, (int)c->taps, pieces, n_pieces, step, x,
+        c->kernels->gather_taps((int)c->bytes, pairs, (int)nr, (int)c->taps, pieces, n_pieces, shifted ? shifts : NULL, step, x,
                                 c->x_channel * c->bytes, k0, kc, rows);
         return;
     }
@@ -204,6 +199,7 @@ typedef struct padding {
     char *to;
     int64_t low[CONV_DIMS], extent[CONV_DIMS], every[CONV_DIMS]; /* element i of the copy is low + i * every of x */
     int64_t first[CONV_DIMS], end[CONV_DIMS];                    /* of these, those that x has */
+    int64_t half; /* of rows read with step 2: even elements, from here on the odd ones; else 0 */
 } padding;
 
 /* One row of the innermost dimension, of all images if they go inside. */
@@ -235,6 +231,13 @@ static void pad_task(void *context, int64_t task, int worker) {
     at += rest * c->x_group + (p->low[2] + p->first[2] * p->every[2]) * d[2].x;
     const int64_t count = p->end[2] - p->first[2], step = p->every[2] * d[2].x;
     const char *from = c->x + at * bytes;
+    if (p->half) {
+        memset(to, 0, (size_t)row);
+        const int64_t odd = p->first[2] % 2;
+        conv_copy(to + (p->first[2] + 1) / 2 * bytes, 1, from + odd * step * bytes, 2 * step, (count + 1 - odd) / 2, bytes);
+        conv_copy(to + (p->half + p->first[2] / 2) * bytes, 1, from + (1 - odd) * step * bytes, 2 * step, (count + odd) / 2, bytes);
+        return;
+    }
     memset(to, 0, (size_t)(p->first[2] * inner * bytes));
     memset(to + p->end[2] * inner * bytes, 0, (size_t)((p->extent[2] - p->end[2]) * inner * bytes));
     to += p->first[2] * inner * bytes;
@@ -276,6 +279,11 @@ tt_status conv_pad(conv *c, int64_t more, int64_t *out_bytes) {
     }
     if (elements > 2 * size + 4096)
         return TT_OK;
+    if (c->by_columns && c->dim[2].step == 2 && p.every[2] == 1 && p.extent[2] > 1) {
+        p.half = (p.extent[2] + 1) / 2;
+        elements = elements / p.extent[2] * 2 * p.half;
+        p.extent[2] = 2 * p.half;
+    }
     const int64_t bytes = eng_round_up(elements * c->bytes, 64) + 256; /* rows of panels may be read past their end */
     p.to = eng_scratch(ENG_SLOT_SHARED, (size_t)(bytes + more));
     TT_CHECK(p.to, RESOURCE_EXHAUSTED, "convolution: no memory for %lld bytes of scratch", (long long)bytes);
@@ -289,11 +297,14 @@ tt_status conv_pad(conv *c, int64_t more, int64_t *out_bytes) {
     for (int i = CONV_DIMS - 1; i >= 0; i--) {
         conv_dim *d = &c->dim[i];
         int64_t *at = TT_NEW_N(c->arena, int64_t, d->n_taps);
-        for (int64_t t = 0; t < d->n_taps; t++)
+        for (int64_t t = 0; t < d->n_taps; t++) {
             at[t] = (d->at[t] - p.low[i]) / p.every[i];
+            if (i == CONV_DIMS - 1 && p.half)
+                at[t] = at[t] % 2 * p.half + at[t] / 2;
+        }
         d->at = at;
         d->in = p.extent[i];
-        d->step = d->out > 1 ? d->step / p.every[i] : 1;
+        d->step = d->out > 1 && !(i == CONV_DIMS - 1 && p.half) ? d->step / p.every[i] : 1;
         d->tap_step = d->n_taps > 1 ? d->tap_step / p.every[i] : 1;
         d->x = stride;
         stride *= p.extent[i];

@@ -131,12 +131,15 @@ static void gather_rows(int bytes, int width, const eng_piece *pieces, int n_pie
 
 /* One row of a panel after the other, any width. */
 static void gather_taps_plain(int bytes, int width, int taps, const eng_piece *pieces, const int *n_pieces,
-                              int64_t step, const char *base, int64_t channel_bytes, int64_t k0, int64_t kc,
+                              const int64_t *shifts, int64_t step, const char *base, int64_t channel_bytes, int64_t k0, int64_t kc,
                               char *dst) {
     int t = (int)(k0 % taps);
     const char *from = base + k0 / taps * channel_bytes;
     for (int64_t k = 0; k < kc; k++, dst += width * bytes) {
-        gather_rows(bytes, width, pieces + t * ENG_MAX_NR, n_pieces[t], step, from, 0, 1, dst, 0);
+        if (shifts)
+            gather_rows(bytes, width, pieces, n_pieces[0], step, from + shifts[t] * bytes, 0, 1, dst, 0);
+        else
+            gather_rows(bytes, width, pieces + t * ENG_MAX_NR, n_pieces[t], step, from, 0, 1, dst, 0);
         if (++t == taps) {
             t = 0;
             from += channel_bytes;
@@ -219,6 +222,55 @@ INLINE void gather_table(const int bytes, const int step, const bool pairs, cons
     }
 }
 
+/* The same where all taps have the lanes of the first, `shifts` elements further on: masks stay in registers. */
+INLINE void gather_shifted(const int bytes, const bool pairs, const int most, int taps, const tap_lanes *lane,
+                           const int64_t *shifts, const char *base, int64_t channel_bytes, int64_t k0, int64_t kc,
+                           char *dst) {
+    int t = (int)(k0 % taps);
+    const char *from = base + k0 / taps * channel_bytes;
+    __m512i even = _mm512_setzero_si512();
+    const __m512i low = _mm512_set_epi16(47, 15, 46, 14, 45, 13, 44, 12, 43, 11, 42, 10, 41, 9, 40, 8, 39, 7, 38, 6,
+                                         37, 5, 36, 4, 35, 3, 34, 2, 33, 1, 32, 0);
+    const __m512i high = _mm512_add_epi16(low, _mm512_set1_epi16(16));
+    int64_t at[2][4];
+    __mmask32 mask[2][4];
+    _Pragma("GCC unroll 2") for (int h = 0; h < 2; h++) _Pragma("GCC unroll 4") for (int i = 0; i < most; i++) {
+        at[h][i] = lane->at[h][i];
+        mask[h][i] = lane->mask[h][i];
+    }
+    for (int64_t k = 0; k < kc; k++) {
+        const char *p = from + shifts[t] * bytes;
+        __m512i v = _mm512_setzero_si512(), w = v;
+        _Pragma("GCC unroll 4") for (int i = 0; i < most; i++) {
+            if (bytes == 4) {
+                v = _mm512_mask_loadu_epi32(v, (__mmask16)mask[0][i], p + at[0][i]);
+                w = _mm512_mask_loadu_epi32(w, (__mmask16)mask[1][i], p + at[1][i]);
+            } else {
+                v = _mm512_mask_loadu_epi16(v, mask[0][i], p + at[0][i]);
+            }
+        }
+        if (!pairs) {
+            _mm512_storeu_si512(dst, v);
+            _mm512_storeu_si512(dst + 64, w);
+            dst += 128;
+        } else if (k & 1) {
+            _mm512_storeu_si512(dst, _mm512_permutex2var_epi16(even, low, v));
+            _mm512_storeu_si512(dst + 64, _mm512_permutex2var_epi16(even, high, v));
+            dst += 128;
+        } else {
+            even = v;
+        }
+        if (++t == taps) {
+            t = 0;
+            from += channel_bytes;
+        }
+    }
+    if (pairs && (kc & 1)) {
+        _mm512_storeu_si512(dst, _mm512_permutex2var_epi16(even, low, _mm512_setzero_si512()));
+        _mm512_storeu_si512(dst + 64, _mm512_permutex2var_epi16(even, high, _mm512_setzero_si512()));
+    }
+}
+
 /* The loads each vector takes at most; more than MOST_LANES: not in the table. */
 static int fill_table(int bytes, int taps, const eng_piece *pieces, const int *n_pieces, int64_t step,
                       tap_lanes *table) {
@@ -242,10 +294,36 @@ static int fill_table(int bytes, int taps, const eng_piece *pieces, const int *n
 }
 
 static void gather_taps(int bytes, bool pairs, int width, int taps, const eng_piece *pieces, const int *n_pieces,
-                        int64_t step, const char *base, int64_t channel_bytes, int64_t k0, int64_t kc, char *dst) {
+                        const int64_t *shifts, int64_t step, const char *base, int64_t channel_bytes, int64_t k0, int64_t kc, char *dst) {
     tap_lanes table[ENG_MAX_TAPS];
     const bool known = width == 32 && bytes < 8 && (step == 1 || step == 2);
-    const int most = known ? fill_table(bytes, taps, pieces, n_pieces, step, table) : MOST_LANES + 1;
+    const int most = known ? fill_table(bytes, shifts ? 1 : taps, pieces, n_pieces, step, table) : MOST_LANES + 1;
+#define SHIFTED(MOST)                                                                                        \
+    if (most == MOST && bytes == 4) {                                                                        \
+        gather_shifted(4, false, MOST, taps, table, shifts, base, channel_bytes, k0, kc, dst);               \
+        return;                                                                                              \
+    }                                                                                                        \
+    if (most == MOST && pairs) {                                                                             \
+        gather_shifted(2, true, MOST, taps, table, shifts, base, channel_bytes, k0, kc, dst);                \
+        return;                                                                                              \
+    }
+    if (shifts && step == 1) {
+        SHIFTED(1)
+        SHIFTED(2)
+        SHIFTED(3)
+        SHIFTED(4)
+    }
+#undef SHIFTED
+    for (int t = 1; t < taps && shifts && most <= MOST_LANES; t++) {
+        table[t] = table[0];
+        for (int h = 0; h < 2; h++)
+            for (int i = 0; i < most; i++)
+                table[t].at[h][i] += shifts[t] * bytes;
+    }
+    if (shifts && most <= MOST_LANES)
+        for (int h = 0; h < 2; h++)
+            for (int i = 0; i < most; i++)
+                table[0].at[h][i] += shifts[0] * bytes;
 #define GATHER(BYTES, STEP, PAIRS, MOST)                                                                     \
     gather_table(BYTES, STEP, PAIRS, MOST, taps, table, base, channel_bytes, k0, kc, dst)
 #define GATHER_MOST(BYTES, STEP, PAIRS)                                                                      \
@@ -262,10 +340,10 @@ static void gather_taps(int bytes, bool pairs, int width, int taps, const eng_pi
     if (most > MOST_LANES) {
         char rows[2 * ENG_MAX_NR * 2];
         if (!pairs)
-            gather_taps_plain(bytes, width, taps, pieces, n_pieces, step, base, channel_bytes, k0, kc, dst);
+            gather_taps_plain(bytes, width, taps, pieces, n_pieces, shifts, step, base, channel_bytes, k0, kc, dst);
         for (int64_t k = 0; pairs && k < kc; k += 2, dst += width * 4) {
             const int64_t n = kc - k < 2 ? 1 : 2;
-            gather_taps_plain(2, width, taps, pieces, n_pieces, step, base, channel_bytes, k0 + k, n, rows);
+            gather_taps_plain(2, width, taps, pieces, n_pieces, shifts, step, base, channel_bytes, k0 + k, n, rows);
             pack_pair_rows((float *)(void *)dst, width, width, (const uint16_t *)(const void *)rows, width, width, n);
         }
     } else if (bytes == 4) {
@@ -290,9 +368,9 @@ static void gather_taps(int bytes, bool pairs, int width, int taps, const eng_pi
 }
 #else
 static void gather_taps(int bytes, bool pairs, int width, int taps, const eng_piece *pieces, const int *n_pieces,
-                        int64_t step, const char *base, int64_t channel_bytes, int64_t k0, int64_t kc, char *dst) {
+                        const int64_t *shifts, int64_t step, const char *base, int64_t channel_bytes, int64_t k0, int64_t kc, char *dst) {
     (void)pairs; /* words of pairs are AVX-512's */
-    gather_taps_plain(bytes, width, taps, pieces, n_pieces, step, base, channel_bytes, k0, kc, dst);
+    gather_taps_plain(bytes, width, taps, pieces, n_pieces, shifts, step, base, channel_bytes, k0, kc, dst);
 }
 #endif
 

@@ -87,10 +87,11 @@ typedef struct eng_kernels {
     void (*gather_rows)(int element_bytes, int width, const eng_piece *pieces, int n_pieces, int64_t step,
                         const char *base, int64_t row_bytes, int64_t rows, char *dst, int64_t dst_bytes);
     /* Rows k0 .. k0 + kc of a panel `width` wide: row channel * taps + t takes the lanes of pieces[t * ENG_MAX_NR ..] as
-     * above, channels channel_bytes apart. pairs: two rows of 16-bit elements become one of words. */
+     * above, channels channel_bytes apart. pairs: two rows of 16-bit elements become one of words. With shifts every tap has
+     * the first one's pieces, shifts[t] elements further on. */
     void (*gather_taps)(int element_bytes, bool pairs, int width, int taps, const eng_piece *pieces,
-                        const int *n_pieces, int64_t step, const char *base, int64_t channel_bytes, int64_t k0,
-                        int64_t kc, char *dst);
+                        const int *n_pieces, const int64_t *shifts, int64_t step, const char *base,
+                        int64_t channel_bytes, int64_t k0, int64_t kc, char *dst);
     /* y[r * y_row + i] = sum over t of w[t] x[at[t] + r * x_row + i * step], i < n; x and y of type */
     void (*taps_rows)(tt_dtype type, int n_taps, const float *w, const int64_t *at, const void *x,
                       int64_t x_row, int64_t step, int64_t rows, int64_t n, void *y, int64_t y_row);
