@@ -444,7 +444,7 @@ static tt_status run_phase(conv *c) {
     int64_t copied = 0;
     c->images_apart = whole_images(c);
     /* few products for each element of a panel: to clip every tap at the edges would take longer than they do */
-    const bool light = c->by_columns && c->taps > 1 && c->channels * c->outs <= LIGHT;
+    const bool light = c->by_columns && c->taps > 1 && c->outs >= 8 && c->channels * c->outs <= LIGHT;
     if (light || (long_taps && !channels_inner && !c->images_apart))
         TT_TRY(conv_pad(c, weights_bytes(c), &copied));
     c->shifted = c->shifted && !light;

@@ -4,7 +4,7 @@
 #include "engine/fast.h"
 #include <string.h>
 
-enum { MOST_OUTS = 4, MOST_CHANNELS = 8, MOST_TAPS = 256 };
+enum { MOST_OUTS = 4, MOST_CHANNELS = 8, MOST_TAPS = 256, MOST_POSITIONS = 128 };
 
 /* ---- depthwise: sums of shifted rows of a padded copy of one channel ---- */
 typedef struct depthwise {
@@ -169,7 +169,7 @@ static void rows_of_image(const depthwise *d, int64_t task, char *image) {
     const conv *c = d->c;
     const conv_dim *dim = c->dim;
     const int64_t g = task / c->batch, n = task % c->batch, plane = d->extent[1] * d->row;
-    double sums[MOST_OUTS][MOST_TAPS] = {{0}};
+    double sums[MOST_OUTS][MOST_POSITIONS] = {{0}};
     for (int64_t k = 0; k < c->channels; k++) {
         pad_channel(d, c->x + (g * c->x_group + n * c->x_batch + k * c->x_channel) * c->bytes, image);
         for (int64_t o = 0; o < c->outs; o++)
@@ -228,7 +228,7 @@ bool conv_direct(const conv *c) {
     const bool few = c->channels == 1 || (c->groups > 1 && c->channels <= MOST_CHANNELS);
     if (few && c->channels * c->taps <= MOST_TAPS && inner->out >= 4 && run_depthwise(c))
         return true;
-    if (c->groups > 1 && c->outs <= MOST_OUTS && c->positions <= MOST_TAPS && inner->w == 1 && inner->n_taps >= 4 &&
+    if (c->groups > 1 && c->outs <= MOST_OUTS && c->positions <= MOST_POSITIONS && inner->w == 1 && inner->n_taps >= 4 &&
         in_order(&c->dim[1]) && in_order(inner))
         return run_rows(c);
     return false;
