@@ -78,7 +78,7 @@ def _compile(compiler, sources, libraries, target):
         unit = pathlib.Path(work) / "all.cpp"
         unit.write_text("".join(f'#include "{p}"\n' for p in sorted((sources / "bridge").glob("*.cpp"))))
         command = [
-            *compiler, "-std=c++20", "-O2", "-fPIC", "-shared", "-w", "-D_GNU_SOURCE", "-fvisibility=hidden",
+            *compiler, "-std=c++20", "-O2", "-fPIC", "-shared", "-w", "-D_GNU_SOURCE", "-DAT_PER_OPERATOR_HEADERS", "-fvisibility=hidden",
             f"-D_GLIBCXX_USE_CXX11_ABI={int(torch._C._GLIBCXX_USE_CXX11_ABI)}", f"-I{sources}",
             "-isystem", str(torch_dir / "include"), "-isystem", str(torch_dir / "include/torch/csrc/api/include"),
             str(unit), "-o", str(made), f"-L{torch_dir / 'lib'}", "-ltorch_cpu", "-lc10", f"-L{libraries}", "-ltorch_tpu_core",

@@ -3,8 +3,19 @@
 // torch_tpu/distributed.py makes the groups; this file knows none of the algorithms.
 #include "bridge/tensor.h"
 #include <ATen/ops/from_blob.h>
-#include <torch/csrc/distributed/c10d/Work.hpp>
+#include <ATen/core/class_type.h>
+#include <ATen/core/function.h>
+#include <torch/custom_class.h>
 #include <unordered_map>
+
+// All that is used of torch/csrc/distributed/c10d/Work.hpp, which brings every op of ATen: a quarter of the bridge's compile time. A
+// work is made by its own function, waited for by the method that PyTorch registered, and otherwise only counted.
+namespace c10d {
+class TORCH_API Work : public torch::CustomClassHolder {
+  public:
+    static c10::intrusive_ptr<Work> create_from_future(const c10::intrusive_ptr<c10::ivalue::Future> &);
+};
+} // namespace c10d
 
 namespace tpu {
 
@@ -123,7 +134,8 @@ void run(const c10::OperatorHandle &op, Stack *stack) {
         (*stack)[i] = host.view((*stack)[i]);
     const size_t base = stack->size() - n;
     op.redispatchBoxed(DispatchKeySet(DispatchKey::CPU), stack);
-    stack->back().toCustomClass<c10d::Work>()->wait();
+    const IValue work = stack->back();
+    work.toObject()->type()->getMethod("wait")({work});
     host.write_back();
     stack->back() = IValue(finished(written)); // the caller waits again, which Gloo's send and recv would do for ever
     for (size_t i = base; i + 1 < stack->size(); i++)

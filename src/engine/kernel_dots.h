@@ -33,8 +33,11 @@ INLINE void DOTS(body)(const int rows, const int cols, int64_t k, const void *a,
             _Pragma("GCC unroll 6") for (int j = 0; j < cols; j++) sum[i][j] = DOTS_FMA(av, bv[j], sum[i][j]);
         }
     }
+    vf done[8 * 6]; /* a plain loop over them: unrolled it would be most of the code */
     _Pragma("GCC unroll 8") for (int i = 0; i < rows; i++)
-        _Pragma("GCC unroll 6") for (int j = 0; j < cols; j++) c[i * ldc + j] = v_sum(sum[i][j]);
+        _Pragma("GCC unroll 6") for (int j = 0; j < cols; j++) done[i * cols + j] = sum[i][j];
+    _Pragma("GCC unroll 1") for (int i = 0; i < rows; i++)
+        _Pragma("GCC unroll 1") for (int j = 0; j < cols; j++) c[i * ldc + j] = v_sum(done[i * cols + j]);
 }
 
 #define DOTS_DEFINE(ROWS, COLS)                                                                              \

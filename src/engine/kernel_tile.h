@@ -31,20 +31,24 @@ INLINE void TILE(body)(const int mr, const int nv, const bool packed, int64_t wo
         a += word_bytes;
         b += ldb;
     }
-    if (n >= nv * TILE_VL) {
-        _Pragma("GCC unroll 14") for (int i = 0; i < mr; i++)
-            _Pragma("GCC unroll 2") for (int j = 0; j < nv; j++) {
-            TILE_T *p = c + i * ldc + j * TILE_VL;
-            TILE_STORE(p, accumulate ? sum[i][j] + TILE_LOAD(p) : sum[i][j]);
+    if (n < nv * TILE_VL) { /* by a plain loop: edges are few, and their code unrolled is most of a tile's */
+        TILE_V rest[ENG_MAX_MR][2];
+        _Pragma("GCC unroll 14") for (int i = 0; i < mr; i++) _Pragma("GCC unroll 2") for (int j = 0; j < nv; j++)
+            rest[i][j] = sum[i][j];
+        _Pragma("GCC unroll 1") for (int i = 0; i < mr; i++, c += ldc) _Pragma("GCC unroll 2") for (int j = 0; j < nv; j++) {
+            const int64_t left = n - j * TILE_VL;
+            TILE_V v = rest[i][j];
+            if (accumulate)
+                v += TILE_LOAD_N(c + j * TILE_VL, left);
+            TILE_STORE_N(c + j * TILE_VL, v, left);
         }
         return;
     }
-    _Pragma("GCC unroll 14") for (int i = 0; i < mr; i++)
-        _Pragma("GCC unroll 2") for (int j = 0; j < nv; j++) {
-        TILE_T *p = c + i * ldc + j * TILE_VL;
-        int64_t rest = n - j * TILE_VL;
-        TILE_STORE_N(p, accumulate ? sum[i][j] + TILE_LOAD_N(p, rest) : sum[i][j], rest);
-    }
+    if (accumulate)
+        _Pragma("GCC unroll 14") for (int i = 0; i < mr; i++) _Pragma("GCC unroll 2") for (int j = 0; j < nv; j++)
+            sum[i][j] += TILE_LOAD(c + i * ldc + j * TILE_VL);
+    _Pragma("GCC unroll 14") for (int i = 0; i < mr; i++) _Pragma("GCC unroll 2") for (int j = 0; j < nv; j++)
+        TILE_STORE(c + i * ldc + j * TILE_VL, sum[i][j]);
 }
 
 #define TILE_DEFINE(MR)                                                                                      \

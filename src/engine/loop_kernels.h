@@ -492,7 +492,7 @@ ROW_EXTREMES(H, float, 2)
         for (int k = 0; k < 16; k++)                                          \
             m[k] = start;                                                     \
         for (; i + 16 <= n; i += 16)                                          \
-            for (int k = 0; k < 16; k++) {                                    \
+            _Pragma("GCC unroll 16") for (int k = 0; k < 16; k++) {           \
                 double x = m[k], y = a[i + k];                                \
                 m[k] = expr;                                                  \
             }                                                                 \
