@@ -193,7 +193,7 @@ INLINE void gather_table(const int bytes, const int step, const bool pairs, cons
     const __m512i high = _mm512_add_epi16(low, _mm512_set1_epi16(16));
     const int64_t ahead = 4 * channel_bytes; /* channels lie too far apart for the processor to guess */
     for (int64_t k = 0; k < kc; k++) {
-        for (int line = 0; line < step; line++) {
+        for (int line = 0; line < (bytes == 2 ? step + 1 : step); line++) {
             v_prefetch(from + ahead + table[t].at[0][0] + 64 * line);
             if (bytes == 4)
                 v_prefetch(from + ahead + table[t].at[1][most > 1] + 64 * (line + 1));
@@ -232,6 +232,7 @@ INLINE void gather_shifted(const int bytes, const bool pairs, const int most, in
     const __m512i low = _mm512_set_epi16(47, 15, 46, 14, 45, 13, 44, 12, 43, 11, 42, 10, 41, 9, 40, 8, 39, 7, 38, 6,
                                          37, 5, 36, 4, 35, 3, 34, 2, 33, 1, 32, 0);
     const __m512i high = _mm512_add_epi16(low, _mm512_set1_epi16(16));
+    const int64_t ahead = 4 * channel_bytes;
     int64_t at[2][4];
     __mmask32 mask[2][4];
     _Pragma("GCC unroll 2") for (int h = 0; h < 2; h++) _Pragma("GCC unroll 4") for (int i = 0; i < most; i++) {
@@ -241,6 +242,8 @@ INLINE void gather_shifted(const int bytes, const bool pairs, const int most, in
     for (int64_t k = 0; k < kc; k++) {
         const char *p = from + shifts[t] * bytes;
         __m512i v = _mm512_setzero_si512(), w = v;
+        v_prefetch(p + ahead + at[0][0]);
+        v_prefetch(p + ahead + (bytes == 4 ? at[1][most - 1] : at[0][0]) + 64);
         _Pragma("GCC unroll 4") for (int i = 0; i < most; i++) {
             if (bytes == 4) {
                 v = _mm512_mask_loadu_epi32(v, (__mmask16)mask[0][i], p + at[0][i]);
