@@ -309,6 +309,24 @@ static hlo_ref make_window(hlo_graph *g, request *q) {
     return hlo_reduce_window(g, ops[rnd(3)], hlo_param(g, &t), HLO_NONE, &w);
 }
 
+/* Long scans of many rows, and of few. */
+static hlo_ref make_scan(hlo_graph *g, request *q) {
+    static const hlo_op ops[] = {HLO_ADD, HLO_MULTIPLY, HLO_MAXIMUM, HLO_MINIMUM};
+    const int rank = 1 + rank_of(2), dim = rnd(3) ? rank - 1 : (int)rnd((uint32_t)rank);
+    hlo_type t = random_type(random_dtype(NUMBERS), rank, 90, false);
+    hlo_op op = ops[rnd(4)];
+    int64_t size[3] = {1, 1, 1}, stride[3] = {1, 1, 1}, dilation[3] = {1, 1, 1}, low[3] = {0}, high[3] = {0};
+    t.dims[dim] = 1 + rnd(200);
+    if (t.dtype == TT_BF16 || t.dtype == TT_F16)
+        op = ops[2 + rnd(2)]; /* the reference rounds at every step */
+    size[dim] = t.dims[dim];
+    *(rnd(2) ? &low[dim] : &high[dim]) = t.dims[dim] - 1;
+    q->near_one = op == HLO_MULTIPLY;
+    q->tolerance = sum_tolerance(t.dtype);
+    hlo_window w = {.size = size, .stride = stride, .dilation = dilation, .padding_low = low, .padding_high = high};
+    return hlo_reduce_window(g, op, hlo_param(g, &t), HLO_NONE, &w);
+}
+
 static hlo_ref make_select_and_scatter(hlo_graph *g, request *q) {
     int rank = 1 + rank_of(3);
     hlo_type t = random_type(random_dtype(10), rank, 20, false), s = t;
@@ -449,6 +467,7 @@ TEST(sort) { run_cases(make_sort, 600, 600); }
 TEST(top_k) { run_cases(make_top_k, 600, 600); }
 TEST(random_bits) { run_cases(make_random, 600, 600); }
 TEST(reduce_window) { run_cases(make_window, 1000, 1000); }
+TEST(scans) { run_cases(make_scan, 600, 600); }
 TEST(select_and_scatter) { run_cases(make_select_and_scatter, 500, 500); }
 
 /* A result that takes its operand's place. */

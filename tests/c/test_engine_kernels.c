@@ -237,6 +237,40 @@ TEST(dot_general_in_any_order) {
     tt_arena_destroy(arena);
 }
 
+TEST(products_of_one_row_and_of_bytes) {
+    EACH_LEVEL({
+        for (int i = 0; i < 8; i++) {
+            const int64_t n = 1 + below(700), k = 1 + below(150);
+            CHECK(one_product(1, 1, n, k, TT_F64, TT_F64, below(2), below(2)));
+            CHECK(one_product(1, n, 1, k, TT_F64, TT_F64, below(2), below(2)));
+        }
+        for (int i = 0; i < 8; i++) {
+            const int64_t m = 1 + below(40), n = 1 + below(40), k = i ? 1 + below(90) : 2100, batch = 1 + below(2);
+            const bool ta = below(2);
+            const bool tb = below(2);
+            int8_t *a = malloc((size_t)(batch * m * k)), *b = malloc((size_t)(batch * n * k));
+            int32_t *c = malloc((size_t)(batch * m * n) * sizeof *c);
+            for (int64_t q = 0; q < batch * m * k; q++)
+                a[q] = (int8_t)(i < 2 ? -128 : below(256) - 128);
+            for (int64_t q = 0; q < batch * n * k; q++)
+                b[q] = (int8_t)(i < 2 ? -128 + (i & (int)q) : below(256) - 128);
+            const eng_gemm_args args = {.dtype = TT_I8, .c_dtype = TT_I32, .batch = batch, .m = m, .n = n, .k = k, .lda = ta ? m : k,
+                                        .ldb = tb ? k : n, .ldc = n, .stride_a = m * k, .stride_b = n * k, .stride_c = m * n,
+                                        .a_transposed = ta, .b_transposed = tb, .a = a, .b = b, .c = c};
+            bool right = eng_gemm(&args);
+            for (int64_t q = 0; q < batch * m * n; q++) {
+                const int64_t s = q / n / m, row = q / n % m, column = q % n;
+                int64_t sum = 0;
+                for (int64_t l = 0; l < k; l++)
+                    sum += a[s * m * k + (ta ? l * m + row : row * k + l)] * b[s * n * k + (tb ? column * k + l : l * n + column)];
+                right = right && c[q] == sum;
+            }
+            CHECK(right);
+            free(a), free(b), free(c);
+        }
+    });
+}
+
 /* ---- convolution, against the definition ---- */
 typedef struct conv_case {
     int64_t n, c, o, x[2], k[2], y[2], stride[2], low[2], high[2], base[2], dilation[2], reversed[2], groups, batch_groups;
@@ -346,6 +380,46 @@ TEST(convolutions_of_every_kind) {
             CHECK(one_conv(&run, &s, types[below(4)], orders));
             tt_arena_reset(arena);
         }
+    });
+    tt_arena_destroy(arena);
+}
+
+/* One for each way: several blocks of k over few and over many columns, padded images, windows over groups, gradients of weights. */
+TEST(convolutions_by_size) {
+    static const struct {
+        int64_t n, c, o, x[2], k[2], stride, low, dilation, groups;
+    } cases[] = {
+        {2, 70, 40, {7, 7}, {3, 3}, 1, 1, 1, 1},   {1, 130, 9, {5, 6}, {3, 3}, 1, 1, 1, 1},  {5, 40, 20, {14, 14}, {3, 3}, 1, 1, 1, 1},
+        {3, 48, 44, {14, 9}, {3, 4}, 2, 1, 1, 1},  {2, 3, 16, {35, 40}, {5, 5}, 2, 2, 1, 1}, {2, 3, 16, {36, 39}, {4, 7}, 2, 3, 1, 1},
+        {2, 20, 8, {9, 70}, {1, 3}, 1, 0, 2, 1},   {1, 12, 12, {20, 37}, {3, 3}, 1, 1, 1, 6}, {2, 5, 5, {12, 33}, {7, 7}, 1, 3, 1, 5},
+        {2, 6, 12, {15, 15}, {5, 5}, 2, 2, 1, 6},  {1, 8, 8, {17, 9}, {3, 3}, 2, 0, 1, 2},   {33, 3, 20, {16, 16}, {14, 14}, 1, 0, 1, 1},
+        {40, 2, 17, {6, 6}, {6, 6}, 1, 0, 1, 1},   {40, 3, 17, {7, 7}, {4, 4}, 1, 0, 2, 1},  {3, 2, 30, {31, 33}, {14, 14}, 1, 2, 2, 1},
+        {17, 2, 9, {9, 9}, {9, 9}, 1, 1, 1, 1},    {4, 30, 15, {1, 50}, {1, 48}, 1, 1, 1, 1}};
+    tt_arena *arena = tt_arena_create();
+    eng_run run = {.arena = arena};
+    EACH_LEVEL({
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+            for (int t = (int)((i + (size_t)level) % 2); t < 4; t += 2) {
+                conv_case s = {.n = cases[i].n, .c = cases[i].c, .o = cases[i].o, .groups = cases[i].groups, .batch_groups = 1};
+                int orders[3][4] = {{0, 1, 2, 3}, {1, 0, 2, 3}, {0, 1, 2, 3}}; /* the kernel as [out, in] or as [in, out] */
+                if (below(2))
+                    memcpy(orders[1], (int[4]){0, 1, 2, 3}, sizeof orders[1]);
+                for (int d = 0; d < 2; d++) {
+                    s.x[d] = cases[i].x[d];
+                    s.k[d] = cases[i].k[d];
+                    s.stride[d] = cases[i].stride;
+                    s.low[d] = s.high[d] = cases[i].low;
+                    s.base[d] = 1;
+                    s.dilation[d] = s.k[d] > 1 ? cases[i].dilation : 1;
+                    s.reversed[d] = below(2);
+                    s.y[d] = (s.x[d] + 2 * s.low[d] - (s.k[d] - 1) * s.dilation[d] - 1) / s.stride[d] + 1;
+                }
+                const bool right = one_conv(&run, &s, types[t], orders);
+                CHECK(right);
+                if (!right)
+                    fprintf(stderr, "  case %zu, %s, %s\n", i, tt_dtype_name(types[t]), eng_isa_name((eng_isa)level));
+                tt_arena_reset(arena);
+            }
     });
     tt_arena_destroy(arena);
 }
