@@ -34,7 +34,7 @@ static bool read_node(const hlo_node *node, const eng_tensor *x, const eng_tenso
     const tt_dtype dtype = x->type.dtype;
     const int spatial = x->type.rank - 2;
     if (!attr || !attr->dims || spatial < 0 || spatial > CONV_DIMS || w->type.dtype != dtype ||
-        out->type.dtype != dtype || !eng_flavor_of(dtype))
+        !eng_flavor_of(dtype) || (out->type.dtype != dtype && out->type.dtype != eng_flavor_of(dtype)->sum))
         return false;
     const int64_t *in_dims = attr->dims->a.v, *w_dims = attr->dims->b.v, *out_dims = attr->dims->c.v;
     const int64_t feature_groups = hlo_attr_int(node, HLO_A_FEATURE_GROUP_COUNT, 1);
@@ -47,6 +47,8 @@ static bool read_node(const hlo_node *node, const eng_tensor *x, const eng_tenso
     c->kernels = eng_kernels_get();
     c->dtype = dtype;
     c->bytes = tt_dtype_size(dtype);
+    c->y_dtype = out->type.dtype;
+    c->y_bytes = tt_dtype_size(c->y_dtype);
     c->groups = feature_groups * batch_groups;
     c->batch = x->type.dims[in_dims[0]] / batch_groups;
     c->channels = x->type.dims[in_dims[1]] / feature_groups;
@@ -132,7 +134,7 @@ static bool pointwise(const conv *c) {
         w += c->dim[i].weight[0] * c->dim[i].w * c->bytes;
     const int64_t px = c->dim[2].x, py = c->dim[2].y, p = c->positions;
     const bool outs_inner = c->w_out == 1 && c->w_channel != 1; /* w stored [channel, out] */
-    eng_gemm_args args = {.dtype = c->dtype, .c_dtype = c->dtype, .k = c->channels, .c = c->y};
+    eng_gemm_args args = {.dtype = c->dtype, .c_dtype = c->y_dtype, .k = c->channels, .c = c->y};
     if (c->x_channel == 1 && c->y_out == 1 && c->groups == 1 && c->x_batch == p * px &&
         c->y_batch == p * py && px > 1) {
         args.batch = 1;
@@ -253,7 +255,7 @@ static int64_t y_run(const conv *c, int64_t column, int64_t n, int64_t *out_step
 /* Rounds a tile of sums (rows i.., columns column..) to where it belongs in y. */
 static void put_tile(const conv *c, int64_t g, int64_t i, int64_t m, int64_t column, int64_t n,
                      const void *sums, int64_t ld) {
-    char *y = c->y + (g * c->y_group + i * c->y_out) * c->bytes;
+    char *y = c->y + (g * c->y_group + i * c->y_out) * c->y_bytes;
     const bool wide = c->f->sum == TT_F64;
     const int64_t sum_bytes = wide ? 8 : 4;
     if (c->y_out == 1 && c->positions * c->batch > 1 && !wide) { /* channels last: a column is contiguous */
@@ -261,24 +263,24 @@ static void put_tile(const conv *c, int64_t g, int64_t i, int64_t m, int64_t col
             float one[ENG_MAX_MR];
             for (int64_t r = 0; r < m; r++)
                 one[r] = ((const float *)sums)[r * ld + j];
-            c->kernels->narrow(c->dtype, y + y_at(c, column + j) * c->bytes, one, m);
+            c->kernels->narrow(c->y_dtype, y + y_at(c, column + j) * c->y_bytes, one, m);
         }
         return;
     }
     for (int64_t j = 0; j < n;) {
         int64_t step;
         const int64_t count = y_run(c, column + j, n - j, &step);
-        char *to = y + y_at(c, column + j) * c->bytes;
-        for (int64_t r = 0; r < m; r++, to += c->y_out * c->bytes) {
+        char *to = y + y_at(c, column + j) * c->y_bytes;
+        for (int64_t r = 0; r < m; r++, to += c->y_out * c->y_bytes) {
             const char *from = (const char *)sums + (r * ld + j) * sum_bytes;
             uint64_t rounded[ENG_MAX_NR];
             char *into = step == 1 ? to : (char *)rounded;
             if (wide)
                 memcpy(into, from, (size_t)(count * 8));
             else
-                c->kernels->narrow(c->dtype, into, (const float *)(const void *)from, count);
+                c->kernels->narrow(c->y_dtype, into, (const float *)(const void *)from, count);
             if (step != 1)
-                conv_copy(to, step, into, 1, count, c->bytes);
+                conv_copy(to, step, into, 1, count, c->y_bytes);
         }
         j += count;
     }
@@ -297,7 +299,7 @@ static void product_block(const part *t, int64_t k, int64_t kc, int64_t from, in
     const product *p = t->p;
     const conv *c = p->c;
     const eng_flavor *f = c->f;
-    const bool sums_fit = c->dtype == f->sum && c->y_linear && !c->images_inner;
+    const bool sums_fit = c->y_dtype == f->sum && c->y_linear && !c->images_inner;
     const int sum_bytes = f->sum == TT_F64 ? 8 : 4;
     double last[ENG_MAX_MR * ENG_MAX_NR];
     for (int64_t j = from; j < end; j += f->nr)
@@ -313,7 +315,7 @@ static void product_block(const part *t, int64_t k, int64_t kc, int64_t from, in
         for (int64_t j = from; j < end; j += f->nr) {
             const int64_t n = eng_min(t->columns - j, f->nr), column = t->j0 + j;
             const bool direct = sums_fit && column / c->positions == (column + n - 1) / c->positions;
-            void *to = direct ? (void *)(c->y + (t->g * c->y_group + i * c->y_out + y_at(c, column)) * c->bytes)
+            void *to = direct ? (void *)(c->y + (t->g * c->y_group + i * c->y_out + y_at(c, column)) * c->y_bytes)
                        : t->kept ? (void *)(t->kept + ((i - t->i0) * t->ld_kept + j) * sum_bytes)
                                  : last;
             const int64_t ld = direct ? c->y_out : t->kept ? t->ld_kept : f->nr;
@@ -439,7 +441,7 @@ static tt_status run_phase(conv *c) {
     c->images_inner = !channels_inner && long_taps && c->batch >= 16 && c->positions > 1;
     set_tap_weights(c);
     c->y_linear = d[2].y == 1 && contiguous(d, true);
-    if (conv_direct(c))
+    if (c->y_dtype == c->dtype && conv_direct(c))
         return TT_OK;
     int64_t copied = 0;
     c->images_apart = whole_images(c);
@@ -472,7 +474,7 @@ tt_status eng_fast_convolution(eng_run *run, const hlo_graph *g, const hlo_node 
         int64_t y_start = 0;
         for (int i = 0; i < CONV_DIMS; i++)
             enter_phase(run->arena, &windows[i], r[i], &c.dim[i], &y_start);
-        c.y += y_start * c.bytes;
+        c.y += y_start * c.y_bytes;
         status = run_phase(&c);
         tt_arena_rewind(run->arena, mark);
     }

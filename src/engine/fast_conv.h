@@ -24,8 +24,8 @@ typedef struct conv_dim {
 typedef struct conv {
     const eng_flavor *f;
     const eng_kernels *kernels;
-    tt_dtype dtype;
-    int64_t bytes;                         /* of an element */
+    tt_dtype dtype, y_dtype;               /* y: the same, or what sums are kept in */
+    int64_t bytes, y_bytes;                /* of an element */
     int64_t groups, batch, channels, outs; /* all but groups: per group */
     int64_t x_group, x_batch, x_channel, w_group, w_out, w_channel, y_group, y_batch, y_out;
     conv_dim dim[CONV_DIMS]; /* outer to inner */
