@@ -103,12 +103,13 @@ N ?= 100000
 chains: dev
 	OMP_NUM_THREADS=1 $(PYTHON) tests/torch/test_view_chains.py $(N)
 
-# Without the peers in .bench (or in TORCH_TPU_PEERS) their columns stay empty.
+# Without the peers in .bench (or in TORCH_TPU_PEERS) their columns stay empty. The page is written after all rows, or with PAGE=1.
 peers:
 	bench/peers.sh
 
 bench: dev
-	$(PYTHON) bench/run.py $(if $(QUICK),--quick) $(if $(ROWS),--rows '$(ROWS)') $(if $(AGAINST),--against '$(AGAINST)') $(if $(THREADS),--threads $(THREADS))
+	-@bench/peers.sh
+	$(PYTHON) bench/run.py $(if $(QUICK),--quick) $(if $(PAGE),--page) $(if $(ROWS),--rows '$(ROWS)') $(if $(AGAINST),--against '$(AGAINST)') $(if $(THREADS),--threads $(THREADS))
 
 # ---- sweeps: remove build/sweep to begin again ----
 SWEEP := $(BUILD)/sweep

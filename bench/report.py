@@ -58,8 +58,9 @@ class Table:
             if ratio < floor:
                 self.under.append(f"{row}: {ratio:.2f} of {peer}, {floor} asked")
 
-    def close(self):
-        write_page(self.order)
+    def close(self, page):
+        if page:
+            write_page(self.order)
         if self.under:
             print(f"\n{len(self.under)} under the floor:", *self.under, sep="\n  ")
         return bool(self.under)
@@ -91,9 +92,14 @@ The limits of one core, measured in the same run: {limits}.
 
 
 def latest():
-    """{(row, threads): the last line}."""
-    lines = (json.loads(line) for line in RESULTS.read_text().splitlines())
-    return {(line["row"], line["threads"]): line for line in lines}
+    """{(row, threads): the last results}; a run against some peers leaves those of the others."""
+    lines = {}
+    for line in map(json.loads, RESULTS.read_text().splitlines()):
+        old = lines.setdefault((line["row"], line["threads"]), {})
+        measured = {*line["times"], *line["ratios"], *line["errors"]}
+        parts = {key: {**{k: v for k, v in old.get(key, {}).items() if k not in measured}, **line.get(key, {})} for key in ("times", "ratios", "errors", "verdicts")}
+        old |= line | parts
+    return lines
 
 
 def cell(line, peer):

@@ -143,6 +143,7 @@ def main():
     parser.add_argument("--against", default="", help="only peers that match this one")
     parser.add_argument("--quick", action="store_true", help="few repeats, to iterate")
     parser.add_argument("--threads", type=int, nargs="+", default=[1], help="1: process CPU time; 2: wall time")
+    parser.add_argument("--page", action="store_true", help="write docs/performance.md, as a run of all rows does")
     options = parser.parse_args()
     peers.build()
     machine = peers.limits()
@@ -156,7 +157,7 @@ def main():
             for line in measure(bench, row):
                 table.add(line)
         bench.close()
-    return table.close()
+    return table.close(options.page or not options.rows)
 
 
 if __name__ == "__main__":
