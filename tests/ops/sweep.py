@@ -28,6 +28,7 @@ import warnings
 PLUGIN = os.environ.get("TORCH_TPU_PLUGIN", "engine")
 os.environ["TORCH_TPU_PLUGIN"] = "engine"  # importing PyTorch's test files would start another one, which no child could use
 
+import numpy  # noqa: E402
 import torch  # noqa: E402
 from compare import assert_same  # noqa: E402
 from torch.testing._internal.common_methods_invocations import op_db  # noqa: E402
@@ -304,6 +305,8 @@ def defined(sample):
 def samples_of(op, dtype, grad, n):
     """n of the first hundred, evenly: the database puts like samples together."""
     torch.manual_seed(7)
+    random.seed(7)
+    numpy.random.seed(7)
     found = list(filter(defined, itertools.islice(op.sample_inputs("cpu", getattr(torch, dtype), requires_grad=grad), 100)))
     return [found[i * (len(found) - 1) // (n - 1)] for i in range(n)] if len(found) > n > 1 else found[:n]
 
