@@ -358,7 +358,9 @@ static void cut_product(product *p) {
     const eng_flavor *f = c->f;
     const int64_t enough = 2 * (int64_t)eng_pool_size();
     p->block_rows = eng_round_up(eng_blocks(c->outs, eng_blocks(c->outs, p->panels ? MOST_ROWS : c->outs)), p->mr);
-    p->packed_columns = p->panels || p->blocks ? MOST_PANELS * f->nr : c->columns;
+    /* weights from beyond the second cache are worth more columns */
+    const bool far = weights_bytes(c) > 4 << 20;
+    p->packed_columns = p->panels || p->blocks ? (far ? FEW_PANELS : MOST_PANELS) * f->nr : c->columns;
     /* columns of weight gradients share what they read of x: they pass over k together */
     p->block_columns = p->panels ? p->packed_columns * (c->shifted ? 8 : 1) : c->columns;
     for (;;) {

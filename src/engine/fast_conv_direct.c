@@ -1,5 +1,5 @@
-/* fast_conv_direct.c - convolutions that make poor products: one input channel a group (depthwise), and few
- * outputs summed over long rows (the weight gradient of a depthwise convolution). */
+/* fast_conv_direct.c - convolutions that make poor products: one input channel a group (depthwise) or a few, and
+ * few outputs summed over long rows (the weight gradient of a depthwise convolution). */
 #include "engine/fast_conv.h"
 #include "engine/fast.h"
 #include <string.h>
