@@ -220,20 +220,20 @@ static inline tt_status run_step(eng_run *run, const hlo_graph *g, eng_frame *f,
     return TT_OK;
 }
 
-static void log_step(const eng_step *s, int index, double us) {
+static void log_step(const eng_step *s, int index, double us, double cpu_us) {
     static const char *const kinds[] = {"kernel", "loop", "composite", "copy", "update", "while", "branch"};
     const char *name = s->node ? hlo_op_text((hlo_op)s->node->op) : "";
     if (s->node && s->node->op == HLO_COMPOSITE)
         name = hlo_attr_text(s->node, HLO_A_COMPOSITE_NAME, name);
     const hlo_type *t = s->node ? s->node->type : NULL;
-    tt_log_write(5, "step=%d kind=%s op=%s type=%s rank=%d elements=%lld in=%d out=%d us=%.2f", index,
+    tt_log_write(5, "step=%d kind=%s op=%s type=%s rank=%d elements=%lld in=%d out=%d us=%.2f cpu_us=%.2f", index,
                  kinds[s->kind], name, t ? tt_dtype_name(t->dtype) : "-", t ? t->rank : 0,
-                 (long long)(t ? hlo_type_elements(t) : s->bytes), s->n_in, s->n_out, us);
+                 (long long)(t ? hlo_type_elements(t) : s->bytes), s->n_in, s->n_out, us, cpu_us);
 }
 
-static double now_us(void) {
+static double now_us(clockid_t clock) {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
 }
 
@@ -242,10 +242,10 @@ static tt_status run_plan(eng_run *run, const hlo_graph *g, eng_frame *f) {
     bool trace = tt_log_level >= 5;
     for (int i = 0; i < plan->n_steps; i++) {
         const eng_step *s = &plan->steps[i];
-        double start = trace ? now_us() : 0;
+        double start = trace ? now_us(CLOCK_MONOTONIC) : 0, cpu = trace ? now_us(CLOCK_THREAD_CPUTIME_ID) : 0;
         tt_status status = run_step(run, g, f, s);
         if (trace)
-            log_step(s, i, now_us() - start);
+            log_step(s, i, now_us(CLOCK_MONOTONIC) - start, now_us(CLOCK_THREAD_CPUTIME_ID) - cpu);
         if (status)
             return status;
     }
