@@ -1,7 +1,7 @@
 /* embedding_bag.c - sums, means and maxima of embedding rows over bags (consecutive indices from one offset
  * to the next), and the gradient.
  *
- * Bags are found by comparing positions with the offsets. Rows of padding_idx count nowhere. */
+ * Bags are found by counting the offsets up to each position. Rows of padding_idx count nowhere. */
 #include "aten/index.h"
 #include <math.h>
 
@@ -19,17 +19,20 @@ static hlo_ref scatter_sum(tt_lower *L, hlo_ref into, hlo_ref at, hlo_ref update
     return hlo_scatter(L->g, into, hlo_reshape(L->g, at, 2, column), updates, &d, op, false, NULL);
 }
 
-/* The bag of each position: how many offsets (of bags 1, 2, ...) are not beyond it. */
+/* The bag of each position: how many offsets are not beyond it, less one. Counts where bags begin and adds up; an offset at the
+ * end (of an empty bag) falls outside and is dropped. */
 static hlo_ref bag_of(tt_lower *L, hlo_ref offsets, int64_t n, int64_t n_bags) {
     hlo_graph *g = L->g;
-    int64_t flat[1] = {n}, dims[2] = {n, n_bags}, over[1] = {1};
-    hlo_type t = hlo_type_make(TT_I64, 2, dims), one = hlo_type_make(TT_I32, 1, flat);
+    int64_t flat[1] = {n}, bags[1] = {n_bags}, low[1] = {n - 1};
+    hlo_type one = hlo_type_make(TT_I32, 1, flat), each = hlo_type_make(TT_I32, 1, bags);
     if (n_bags == 0)
         return hlo_splat(g, &one, 0);
-    hlo_ref begun =
-        hlo_compare(g, "GE", hlo_iota(g, &t, 0), piece_along(L, hlo_convert(g, offsets, TT_I64), &t, 1));
-    hlo_ref count = hlo_reduce(g, HLO_ADD, hlo_convert(g, begun, TT_I32), HLO_NONE, 1, over);
-    return hlo_sub(g, count, hlo_splat(g, &one, 1));
+    hlo_ref begun = scatter_sum(L, hlo_splat(g, &one, 0), offsets, hlo_splat(g, &each, 1), HLO_ADD);
+    if (n > 1) {
+        hlo_window w = {.size = flat, .padding_low = low};
+        begun = hlo_reduce_window(g, HLO_ADD, begun, HLO_NONE, &w);
+    }
+    return hlo_sub(g, begun, hlo_splat(g, &one, 1));
 }
 
 static hlo_ref not_padding(tt_lower *L, hlo_ref index, int64_t padding, tt_dtype wide) {
@@ -120,7 +123,7 @@ LOWER(lower_embedding_bag) {
     int64_t padding = lower_int(L, 8, -1), n = it.dims[0],
             n_bags = ot.dims[0] - (lower_bool(L, 7, false) ? 1 : 0), last[1] = {n_bags};
     int mode = (int)lower_int(L, 4, SUM);
-    TT_CHECK(n > 0 && n_bags > 0 && n * n_bags <= 1 << 26, UNIMPLEMENTED,
+    TT_CHECK(n > 0 && n_bags > 0, UNIMPLEMENTED,
              "embedding_bag of %lld indices in %lld bags", (long long)n, (long long)n_bags);
     if (padding < 0 && padding != -1)
         padding += t.dims[0];
@@ -141,7 +144,8 @@ LOWER(lower_embedding_bag) {
         return bag_maxima(L, &out, rows, used, empty, bag, index, count, it.dtype);
     if (lower_has(L, 6))
         rows = hlo_mul(g, rows, piece_along(L, hlo_convert(g, lower_value(L, 6), wide), &rt, 0));
-    rows = hlo_select(g, used, rows, hlo_splat(g, &rt, 0));
+    if (padding >= 0)
+        rows = hlo_select(g, used, rows, hlo_splat(g, &rt, 0));
     y = scatter_sum(L, hlo_splat(g, &out, 0), bag, rows, HLO_ADD);
     if (mode == MEAN)
         y = hlo_select(g, empty, y, hlo_div(g, y, piece_along(L, count, &out, 0)));
@@ -187,7 +191,8 @@ LOWER(lower_embedding_bag_backward) {
                 counts = scatter_sum(L, hlo_splat(g, &wt, 0), index, ones, HLO_ADD);
         rows = hlo_div(g, rows, piece_along(L, index_rows(L, counts, 0, index, NULL), &rt, 0));
     }
-    rows = hlo_select(g, piece_along(L, piece_compare(L, "NE", use, 0), &rt, 0), rows, hlo_splat(g, &rt, 0));
+    if (padding >= 0)
+        rows = hlo_select(g, piece_along(L, piece_compare(L, "NE", use, 0), &rt, 0), rows, hlo_splat(g, &rt, 0));
     lower_out(L,
               hlo_convert(g, scatter_sum(L, piece_zeros(L, wide, 2, table), index, rows, HLO_ADD), t.dtype));
     return TT_OK;

@@ -346,6 +346,26 @@ static tt_status set_captures(eng_builder *b, eng_draft *d, const hlo_node *n) {
     return TT_OK;
 }
 
+/* Scatters mostly add into zeros: these are written where the result goes, instead of copied from the constants. */
+static bool fills(const eng_builder *b, const hlo_node *n, int operand) {
+    enum { SMALL = 1 << 12 };
+    const hlo_node *x = hlo_node_at(b->p->g, n->operands[operand]);
+    if (n->op != HLO_SCATTER || operand || n->n_results != 1 || b->p->reference || x->op != HLO_CONSTANT || hlo_type_bytes(x->type) < SMALL)
+        return false;
+    const hlo_attr *value = hlo_attr_find(x, HLO_A_VALUE);
+    return value && value->data && value->splat;
+}
+
+static eng_value_place add_fill(eng_builder *b, hlo_ref constant) {
+    const hlo_node *n = hlo_node_at(b->p->g, constant);
+    eng_draft *d = draft_new(b, STEP_FILL, n, 0, 1);
+    d->step.bytes = hlo_type_bytes(n->type);
+    d->step.types[0] = n->type;
+    d->values[0] = (eng_value_place){eng_root_new(b, ROOT_TEMP, d->step.bytes, b->n_drafts - 1), 0};
+    count_cost(b, NULL, 0, d->step.bytes);
+    return d->values[0];
+}
+
 static tt_status add_kernel(eng_builder *b, hlo_ref ref) {
     hlo_graph *g = b->p->g;
     const hlo_node *n = hlo_node_at(g, ref);
@@ -354,9 +374,15 @@ static tt_status add_kernel(eng_builder *b, hlo_ref ref) {
                                                                                  : STEP_KERNEL;
     for (uint32_t k = 0; k < n->n_operands; k++)
         TT_TRY(ensure(b, n->operands[k]));
+    bool fill = n->n_operands && fills(b, n, 0);
+    eng_value_place filled = fill ? add_fill(b, n->operands[0]) : (eng_value_place){0};
     eng_draft *d = draft_new(b, kind, n, (int)n->n_operands, n->n_results);
-    for (uint32_t k = 0; k < n->n_operands; k++)
-        TT_TRY(set_input(b, d, (int)k, n->operands[k]));
+    for (uint32_t k = 0; k < n->n_operands; k++) {
+        if (k || !fill)
+            TT_TRY(set_input(b, d, (int)k, n->operands[k]));
+        else
+            d->values[0] = filled, d->step.types[0] = hlo_type_of(g, n->operands[0]);
+    }
     if (kind == STEP_KERNEL)
         TT_TRY(choose_kernel(b, &d->step, n));
     if (n->n_regions)

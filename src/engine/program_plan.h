@@ -21,6 +21,7 @@ typedef enum eng_step_kind {
     STEP_COMPOSITE,
     STEP_COPY,
     STEP_UPDATE,
+    STEP_FILL, /* node: a constant of one value */
     STEP_WHILE,
     STEP_BRANCH
 } eng_step_kind;

@@ -3,6 +3,7 @@
  * The hot path of every small program: no allocation, one pass over the steps. A kernel that declines
  * (eng_not_mine) is replaced by the reference kernel on the spot. */
 #include "base/log.h"
+#include "engine/fast.h"
 #include "engine/program_plan.h"
 #include <string.h>
 #include <time.h>
@@ -31,6 +32,26 @@ void eng_copy_bytes(void *dst, const void *src, int64_t bytes) {
     }
     copy_job j = {dst, src, bytes};
     eng_parallel((bytes + COPY_CHUNK - 1) / COPY_CHUNK, copy_task, &j);
+}
+
+typedef struct fill_job {
+    char *dst;
+    const void *element;
+    int size;
+    int64_t bytes;
+} fill_job;
+
+static void fill_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const fill_job *j = context;
+    int64_t at = task * COPY_CHUNK, n = j->bytes - at < COPY_CHUNK ? j->bytes - at : COPY_CHUNK;
+    fast_fill(j->dst + at, j->element, j->size, n / j->size);
+}
+
+static void run_fill(void *dst, const eng_step *s) {
+    const hlo_attr *value = hlo_attr_find(s->node, HLO_A_VALUE);
+    fill_job j = {dst, value->data, tt_dtype_size(s->types[0]->dtype), s->bytes};
+    eng_parallel((s->bytes + COPY_CHUNK - 1) / COPY_CHUNK, fill_task, &j);
 }
 
 static inline void *address(const eng_frame *f, eng_place p) {
@@ -212,6 +233,9 @@ static inline tt_status run_step(eng_run *run, const hlo_graph *g, eng_frame *f,
     case STEP_COPY:
         eng_copy_bytes(address(f, s->places[1]), address(f, s->places[0]), s->bytes);
         return TT_OK;
+    case STEP_FILL:
+        run_fill(address(f, s->places[0]), s);
+        return TT_OK;
     case STEP_WHILE:
         return run_while(run, g, f, s);
     case STEP_BRANCH:
@@ -221,7 +245,7 @@ static inline tt_status run_step(eng_run *run, const hlo_graph *g, eng_frame *f,
 }
 
 static void log_step(const eng_step *s, int index, double us, double cpu_us) {
-    static const char *const kinds[] = {"kernel", "loop", "composite", "copy", "update", "while", "branch"};
+    static const char *const kinds[] = {"kernel", "loop", "composite", "copy", "update", "fill", "while", "branch"};
     const char *name = s->node ? hlo_op_text((hlo_op)s->node->op) : "";
     if (s->node && s->node->op == HLO_COMPOSITE)
         name = hlo_attr_text(s->node, HLO_A_COMPOSITE_NAME, name);
