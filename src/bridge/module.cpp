@@ -156,6 +156,7 @@ static void register_all() {
     define_runtime(*helpers);
     define_statistics(*helpers);
     define_tensors(*helpers);
+    register_tapes(*helpers);
     register_fallback(*helpers);
     auto *aten =
         new torch::Library(torch::Library::IMPL, "aten", DispatchKey::PrivateUse1, __FILE__, __LINE__);

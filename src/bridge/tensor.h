@@ -123,6 +123,9 @@ bool is_host_op(const char *name); // computed on the host by design, when no lo
 std::vector<std::string> host_ops();
 void register_special(torch::Library &);
 
+// ---- tape.cpp ----
+void register_tapes(torch::Library &);
+
 // ---- fallback.cpp ----
 enum class Reason { NoKernel, NoLowering, HostOp };
 void run_on_cpu(const c10::OperatorHandle &, Stack *, Reason, const char *detail);

@@ -1,7 +1,7 @@
 /* fast_reduce.c - stablehlo.reduce with one operand and one commutative op.
  *
  * Dims are merged into runs that are all kept or all reduced. Reduced innermost: each result is a sum of row pieces. Kept
- * innermost: columns are added up side by side. Float sums and products take f32 steps over at most a few thousand elements and go on in
+ * innermost: columns are added up side by side; so are short rows under an outer reduced run, and then each row. Float sums and products take f32 steps over at most a few thousand elements and go on in
  * f64. How work is cut depends on the shape alone, so results never depend on the number of threads. */
 #include "engine/fast.h"
 #include "engine/kernels.h"
@@ -22,6 +22,7 @@ typedef struct job {
     runs kept, reduced;
     int64_t n_out, inner;       /* innermost run's length */
     int64_t per_row, units, segments, segment; /* units of work for each result (or column block); pieces per row; units in a segment */
+    int64_t fold;               /* columns: so many neighbours are one result in the end */
     int64_t blocks, width, group; /* columns: blocks of columns, their width; rows taken together */
     loop_kernel row, combine, add, widen;
 } job;
@@ -209,11 +210,31 @@ static void plan_segments(job *j, int64_t items, int64_t total) {
     j->segments = (j->units + j->segment - 1) / j->segment;
 }
 
+static void fold(job *j) {
+    j->n_out /= j->fold;
+    for (int64_t i = 0; i < j->n_out; i++) {
+        char *to = j->result + i * j->acc_size;
+        const char *from = j->result + i * j->fold * j->acc_size;
+        if (j->wide && j->op == HLO_ADD) {
+            double total = 0;
+            for (int64_t k = 0; k < j->fold; k++)
+                total += ((const double *)(const void *)from)[k];
+            memcpy(to, &total, sizeof total);
+            continue;
+        }
+        memmove(to, from, (size_t)j->acc_size);
+        for (int64_t k = 1; k < j->fold; k++)
+            j->combine(to, to, from + k * j->acc_size, NULL, 1);
+    }
+}
+
 /* result[n_out] op init, then the result's own type. */
-static void finish(const job *j, const eng_tensor *init, eng_tensor *out) {
+static void finish(job *j, const eng_tensor *init, eng_tensor *out) {
     char start[16], identity[16], first[16];
     for (int64_t s = 1; s < j->segments; s++)
         j->combine(j->result, j->result, j->result + s * j->n_out * j->acc_size, NULL, j->n_out);
+    if (j->fold > 1)
+        fold(j);
     fast_identity(j->op, j->dtype, identity);
     memcpy(first, init->data, (size_t)j->size);
     if (memcmp(first, identity, (size_t)j->size)) {
@@ -229,6 +250,19 @@ static void finish(const job *j, const eng_tensor *init, eng_tensor *out) {
         loop_find(HLO_CONVERT, j->acc, j->dtype, 0)(out->data, j->result, NULL, NULL, j->n_out);
     else if ((char *)out->data != j->result)
         memcpy(out->data, j->result, (size_t)(j->n_out * j->size));
+}
+
+/* Outer and short inner reduced runs around one kept run, all dense: [outer, kept * inner] with only the outer run reduced. */
+static bool as_columns(job *j) {
+    enum { SHORT = 64 };
+    runs *k = &j->kept, *r = &j->reduced;
+    if (k->n != 1 || r->n != 2 || r->size[1] > SHORT || k->stride[0] != r->size[1] || r->stride[0] != k->size[0] * r->size[1])
+        return false;
+    j->fold = r->size[1];
+    *k = (runs){.n = 1, .size = {k->size[0] * j->fold}, .stride = {1}, .count = k->size[0] * j->fold};
+    *r = (runs){.n = 1, .size = {r->size[0]}, .stride = {k->size[0]}, .count = r->size[0]};
+    j->n_out *= j->fold;
+    return true;
 }
 
 static bool job_kernels(job *j, bool rows) {
@@ -262,6 +296,8 @@ tt_status eng_fast_reduce(eng_run *run, const hlo_graph *g, const hlo_node *node
         fast_fill(out->data, in[1].data, j.size, j.n_out);
         return TT_OK;
     }
+    if (rows && as_columns(&j))
+        rows = false;
     if (rows) {
         if (!j.reduced.n)
             runs_add(&j.reduced, 1, 1, false);
@@ -288,7 +324,7 @@ tt_status eng_fast_reduce(eng_run *run, const hlo_graph *g, const hlo_node *node
                j.kept.stride[0] == j.inner && (j.size == 2 || j.size == 4 || j.size == 8) && (j.acc == j.dtype || j.widen);
     plan_segments(&j, items, total);
     j.result = out->data;
-    if (j.acc != j.dtype || j.segments > 1) {
+    if (j.acc != j.dtype || j.segments > 1 || j.fold > 1) {
         j.result = run->arena ? tt_arena_alloc(run->arena, (size_t)(j.segments * j.n_out * j.acc_size)) : NULL;
         if (!j.result)
             return eng_not_mine;

@@ -219,6 +219,41 @@ static bool plan_dims(builder *b) {
     return true;
 }
 
+/* A broadcast over leading dims whose rows are short would be brought to the tiles in many small pieces. What repeats is copied once, as
+ * often as makes rows long. */
+static void repeat_short_rows(builder *b) {
+    enum { SHORT = 128, MOST = 8192, ENOUGH = 2048 };
+    eng_loop *l = b->l;
+    for (int i = 0; i < b->n_sources; i++) {
+        loop_source *s = &l->sources[i];
+        if ((s->kind != LOOP_MAP && s->kind != LOOP_IOTA) || s->rank < 2 || s->strides[0] || s->dims[s->rank - 1] > SHORT)
+            continue;
+        int64_t outer = s->dims[0], inner = l->n / outer, times = 1;
+        if (inner > MOST || inner * 4 > l->n)
+            continue;
+        for (int64_t k = 2; k <= outer && k * inner <= loop_min(ENOUGH, l->n / 4); k++)
+            times = outer % k ? times : k;
+        int64_t *dims = TT_NEW_N(b->arena, int64_t, 2), *strides = TT_NEW_N(b->arena, int64_t, s->rank + 3);
+        int64_t *period_dims = TT_NEW_N(b->arena, int64_t, s->rank + 1);
+        dims[0] = outer / times, dims[1] = inner * times;
+        strides[1] = 1; /* and 0 outside */
+        memcpy(period_dims, s->dims, sizeof *dims * (size_t)s->rank);
+        period_dims[0] = times;
+        memcpy(strides + 2, s->strides, sizeof *dims * (size_t)s->rank);
+        s->period = inner * times;
+        s->period_offset = s->offset;
+        s->period_rank = s->rank;
+        s->period_dims = period_dims;
+        s->period_strides = strides + 2;
+        s->period_counts = s->kind == LOOP_IOTA;
+        s->kind = LOOP_MAP;
+        s->rank = 2;
+        s->dims = dims;
+        s->strides = strides;
+        s->offset = 0;
+    }
+}
+
 /* ---- instructions ---- */
 
 static int take_temp(builder *b) {
@@ -359,8 +394,10 @@ static void plan_tiles(eng_loop *l, int max_size, int64_t bytes_per_element) {
         l->n_tasks = (l->n_tiles + l->tiles_per_task - 1) / l->tiles_per_task;
     }
     l->temp_bytes = ((size_t)l->tile * (size_t)max_size + 63) / 64 * 64 + 320; /* not a multiple of 4096: sets of the L1 */
-    l->scratch_bytes = sizeof(void *) * (size_t)(l->n_slots + 8) / 64 * 64 + 64 + sizeof(int64_t) * (size_t)(2 * l->n_sources + l->n_dims + 8) + 64 +
+    l->scratch_bytes = sizeof(void *) * (size_t)(l->n_slots + l->n_sources + 8) / 64 * 64 + 64 + sizeof(int64_t) * (size_t)(2 * l->n_sources + l->n_dims + 8) + 64 +
                        l->temp_bytes * (size_t)buffers + 64;
+    for (int i = 0; i < l->n_sources; i++)
+        l->scratch_bytes += ((size_t)(l->sources[i].period * l->sources[i].size) + 127) & ~(size_t)63;
     l->plain = l->n_instrs == 1 && buffers == 0;
 }
 
@@ -376,6 +413,16 @@ static void number_slots(builder *b) {
         q->b = final_slot(l, q->b);
         q->c = final_slot(l, q->c);
     }
+}
+
+/* With repeated rows if that goes together with how the others are read. */
+static bool plan_reads(builder *b) {
+    loop_source *as_they_are = tt_arena_copy(b->arena, b->l->sources, sizeof(loop_source) * (size_t)(b->n_sources + 1));
+    repeat_short_rows(b);
+    if (plan_dims(b))
+        return true;
+    memcpy(b->l->sources, as_they_are, sizeof(loop_source) * (size_t)b->n_sources);
+    return plan_dims(b);
 }
 
 static eng_loop *create(tt_arena *arena, const hlo_graph *g, const loop_scope *scope, int n_nodes, const hlo_ref *nodes, int n_outputs,
@@ -427,7 +474,7 @@ static eng_loop *create(tt_arena *arena, const hlo_graph *g, const loop_scope *s
     for (int i = 0; i < l->n_sources; i++)
         if (l->sources[i].kind == LOOP_DIRECT)
             bytes += l->sources[i].size;
-    if (b.failed || !plan_dims(&b))
+    if (b.failed || !plan_reads(&b))
         return NULL;
     plan_tiles(l, b.max_size, bytes);
     l->code = jit_compile(l, &l->whole);

@@ -86,7 +86,8 @@ static int read_source(jit_program *p, const eng_loop *l, int i) {
             f = (float)tt_element_get(s->dtype, e);
         return jit_number(p, f);
     }
-    if (s->kind == LOOP_SCALAR) {
+    bool same_in_row = s->kind == LOOP_MAP && l->row && !s->strides[l->n_dims - 1] && s->dtype != TT_PRED && p->n_uniforms < 6;
+    if (s->kind == LOOP_SCALAR || same_in_row) {
         if (s->dtype == TT_PRED || p->n_uniforms == 8) {
             p->failed = true;
             return 0;
@@ -216,7 +217,7 @@ static jit_code place(const jit_program *p) {
     return code;
 }
 
-jit_code jit_compile(const eng_loop *l, int *out_whole) {
+jit_code jit_compile(eng_loop *l, int *out_whole) {
     eng_isa level = eng_isa_level();
     *out_whole = level >= ENG_ISA_AVX512 ? 1 : 8;
     if (level < ENG_ISA_AVX2 || l->plain || l->n_instrs < 2 || !tt_env_int(TT_ENV_JIT))
@@ -234,5 +235,7 @@ jit_code jit_compile(const eng_loop *l, int *out_whole) {
     pthread_mutex_lock(&memory.lock);
     jit_code code = map_memory() ? place(p) : NULL;
     pthread_mutex_unlock(&memory.lock);
+    for (int i = 0; code && i < p->n_uniforms; i++)
+        l->sources[p->uniform_slot[i]].uniform = true;
     return code;
 }

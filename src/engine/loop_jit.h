@@ -44,5 +44,5 @@ size_t jit_assemble(const jit_program *, uint8_t *out, size_t room);
 /* loop_jit.c */
 typedef void (*jit_code)(const void *const *slots, int64_t n);
 /* NULL: run the tile kernels. The code takes multiples of out_whole elements only. */
-jit_code jit_compile(const eng_loop *, int *out_whole);
+jit_code jit_compile(eng_loop *, int *out_whole);
 #endif

@@ -23,6 +23,13 @@ typedef struct loop_source {
     const int64_t *strides;  /* n_dims, elements */
     int rank;                /* while being planned: the shape it was read in */
     const int64_t *dims;
+    bool uniform;            /* the code reads one vector of it a row: what the row has everywhere */
+    /* > 0: the first `period` elements, which repeat over the iteration space, are copied to a buffer of this many before a task begins
+     * (over these dims and strides from `period_offset` on), and strides and offset then are those of the buffer */
+    int64_t period, period_offset;
+    int period_rank;
+    const int64_t *period_dims, *period_strides;
+    bool period_counts;      /* it was an iota */
 } loop_source;
 
 typedef struct loop_instr {

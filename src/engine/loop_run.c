@@ -135,6 +135,7 @@ static void fetch_linear(const eng_loop *l, const loop_source *s, void *d, const
 
 typedef struct frame {
     const void **at;       /* per slot: its tile */
+    const char **base;     /* per source: the array it is read from */
     int64_t *offset;       /* per source in row mode: of the row's start */
     int64_t *filled;       /* per source in row mode: where the spread element came from, -1 none */
     int64_t *coordinate;
@@ -145,9 +146,28 @@ static const char *source_base(const loop_source *s, void *const *inputs) {
     return s->input >= 0 ? inputs[s->input] : s->constant;
 }
 
+/* What repeats, copied row by row. */
+static void fill_period(const loop_source *s, char *d, const char *base) {
+    loop_source read = *s;
+    int last = s->period_rank - 1;
+    int64_t index[HLO_MAX_RANK + 1] = {0}, offset = s->period_offset, n = s->period_dims[last];
+    read.kind = s->period_counts ? LOOP_IOTA : LOOP_MAP;
+    for (int64_t done = 0; done < s->period; done += n, d += n * s->size) {
+        fetch(&read, d, base, offset, s->period_strides[last], n);
+        for (int k = last - 1; k >= 0; k--) {
+            offset += s->period_strides[k];
+            if (++index[k] < s->period_dims[k])
+                break;
+            offset -= s->period_dims[k] * s->period_strides[k];
+            index[k] = 0;
+        }
+    }
+}
+
 static void frame_init(const eng_loop *l, frame *f, char *scratch, void *const *inputs) {
     f->at = (const void **)scratch;
-    scratch += sizeof(void *) * (size_t)(l->n_slots + 8) / 64 * 64 + 64;
+    f->base = (const char **)scratch + l->n_slots;
+    scratch += sizeof(void *) * (size_t)(l->n_slots + l->n_sources + 8) / 64 * 64 + 64;
     f->offset = (int64_t *)scratch;
     f->filled = f->offset + l->n_sources;
     f->coordinate = f->filled + l->n_sources;
@@ -157,8 +177,14 @@ static void frame_init(const eng_loop *l, frame *f, char *scratch, void *const *
     for (int i = 0; i < l->n_sources; i++) {
         const loop_source *s = &l->sources[i];
         f->at[i] = NULL;
+        f->base[i] = source_base(s, inputs);
         if (s->kind == LOOP_DIRECT)
             continue;
+        if (s->period) {
+            fill_period(s, scratch, f->base[i]);
+            f->base[i] = scratch;
+            scratch += ((size_t)(s->period * s->size) + 127) & ~(size_t)63;
+        }
         f->at[i] = scratch;
         if (s->kind == LOOP_SCALAR)
             spread(scratch, source_base(s, inputs) + s->offset * s->size, s->size, n);
@@ -232,7 +258,7 @@ static void run_linear(const eng_loop *l, frame *f, void *const *inputs, void *c
         if (l->has_maps)
             for (int i = 0; i < l->n_sources; i++)
                 if (l->sources[i].kind >= LOOP_MAP)
-                    fetch_linear(l, &l->sources[i], (void *)f->at[i], source_base(&l->sources[i], inputs), p, n);
+                    fetch_linear(l, &l->sources[i], (void *)f->at[i], f->base[i], p, n);
         run_instrs(l, f, n);
     }
 }
@@ -273,7 +299,7 @@ static void row_source(const loop_source *s, frame *f, int i, const char *base, 
         if (f->filled[i] == offset)
             return;
         f->filled[i] = offset;
-        n = f->tile;
+        n = s->uniform ? 16 : f->tile;
     }
     fetch(s, (void *)f->at[i], base, offset, stride, n);
 }
@@ -291,7 +317,7 @@ static void run_rows(const eng_loop *l, frame *f, void *const *inputs, void *con
         for (int i = 0; i < l->n_sources; i++) {
             const loop_source *s = &l->sources[i];
             if (s->kind >= LOOP_MAP)
-                row_source(s, f, i, source_base(s, inputs), s->strides[last], f->offset[i] + c * s->strides[last], n);
+                row_source(s, f, i, f->base[i], s->strides[last], f->offset[i] + c * s->strides[last], n);
         }
         run_instrs(l, f, n);
         if (++chunk == l->chunks) {

@@ -38,6 +38,7 @@ const hlo_type *tt_type_intern(const hlo_type *);
 tt_value *tt_value_create(int device, const hlo_type *interned);
 static inline void tt_value_retain(tt_value *v) { v->refs++; }
 void tt_value_release(tt_value *);
+extern uint64_t tt_values_made_of_buffers; /* how many so far */
 tt_value *tt_value_of_buffer(int device, const hlo_type *interned, tt_buffer *take_buffer);
 /* Puts a value (its reference is consumed) into a storage. */
 void tt_storage_put(tt_storage *, tt_value *take_value);
@@ -125,6 +126,8 @@ void tt_disk_put(tt_hash key, const void *data, size_t length);
 
 /* ---- failing programs (record.c): writes text, returns the replay command's text (arena-free, malloc) or NULL ---- */
 char *tt_record_failure(const char *name, const char *text, size_t length, const char *message);
+
+void tt_rng_next(void *handle, int device, uint64_t used, uint64_t out[2]); /* op.c: seed and offset; handle NULL: the default generator */
 
 /* ---- the runtime (runtime.c) ---- */
 extern tt_client *tt_run_client;

@@ -222,12 +222,16 @@ static tt_status find_signature(const tt_call *call, tt_key *k, tt_arena *arena,
 static tt_rng_take rng_source;
 void tt_rng_set_source(tt_rng_take source) { rng_source = source; }
 
+void tt_rng_next(void *handle, int device, uint64_t used, uint64_t out[2]) {
+    out[0] = out[1] = 0;
+    if (rng_source) rng_source(handle, device, used, &out[0], &out[1]);
+}
+
 static void take_rng(const tt_call *call, const tt_sig *sig, uint64_t out[2]) {
     void *handle = NULL;
     for (int i = 0; i < call->n_args; i++)
         if (call->args[i].tag == TT_ARG_GENERATOR) handle = call->args[i].u.generator.handle;
-    out[0] = out[1] = 0;
-    if (rng_source) rng_source(handle, call->device, sig->rng_used, &out[0], &out[1]);
+    tt_rng_next(handle, call->device, sig->rng_used, out);
 }
 
 /* Old values that the op replaces and nobody else holds: their buffers become its outputs'. */

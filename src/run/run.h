@@ -91,6 +91,18 @@ void tt_marker_destroy(tt_marker *);
 TT_MUST_CHECK tt_status tt_capture_begin(int device, const char *name);
 TT_MUST_CHECK tt_status tt_capture_end(bool run);
 
+/* ---- tapes: a captured graph, recorded again on other tensors of the same kind without calling its ops (tape.c) ---- */
+typedef struct tt_tape tt_tape;
+typedef struct tt_tape_result { int arg, made; } tt_tape_result; /* the argument whose storage it has, or which of the new ones; -1: not */
+void tt_tape_watch(int device, int n, tt_storage *const *args);  /* after tt_capture_begin: these are the arguments */
+/* Before tt_capture_end: of what was captured; NULL if it cannot be played. results: NULL where there is none. */
+tt_tape *tt_tape_create(int device, int n_results, tt_storage *const *results);
+void tt_tape_destroy(tt_tape *);
+const tt_tape_result *tt_tape_results(const tt_tape *, int *out_n_made);
+/* Records the graph; tt_flush runs it. played false: these arguments are of another kind, nothing was done (the caller compares sizes,
+ * strides and dtypes of the tensors; shapes and sharing of storages are compared here). out_made: new storages, one reference each. */
+TT_MUST_CHECK tt_status tt_tape_play(const tt_tape *, int n, tt_storage *const *args, bool *out_played, tt_storage **out_made);
+
 /* ---- statistics ---- */
 typedef struct tt_stats {
     int64_t ops, programs_run, compiles, compile_nanoseconds, cache_hits, disk_hits, flushes, op_signatures;
