@@ -89,7 +89,8 @@ class _Graph:
     def _keep(self, ops, given, results):
         """Makes a tape of what was captured, if it can be one."""
         tape = -1
-        if isinstance(results, (list, tuple)) and all(r is None or type(r) is torch.Tensor for r in results) and len(self.tapes) < self._MOST_TAPES:
+        plain = all(r is None or type(r) in (torch.Tensor, torch.nn.Parameter) for r in results)
+        if plain and len(self.tapes) < self._MOST_TAPES:
             tape = ops.tape_make(self.device, given, list(results))
         if tape >= 0:
             self.tapes.append(tape)
