@@ -208,7 +208,7 @@ static void run_code(const eng_loop *l, const void *const *at, int64_t n) {
     for (int i = 0; i < l->n_sources; i++) {
         const loop_source *s = &l->sources[i];
         slots[i] = at[i];
-        if (s->kind == LOOP_SCALAR || used == MOST)
+        if (s->kind == LOOP_SCALAR || s->uniform || used == MOST)
             continue;
         memset(room[used], 0, VECTOR);
         memcpy(room[used], (const char *)at[i] + done * s->size, (size_t)(rest * s->size));
