@@ -267,17 +267,13 @@ static hlo_ref first_tap(tt_lower *L, const pool *p, const hlo_type *t) {
     return k;
 }
 
-static tt_status max_pool(tt_lower *L, const pool *p) {
+/* Maxima and their flat positions (i64) of planes x, both [B, out...]. */
+static void plane_maxima(tt_lower *L, const pool *p, hlo_ref x, hlo_ref *out) {
     hlo_graph *g = L->g;
-    int64_t n_taps = taps(p), k[MAX_SPATIAL], dims[MAX_SPATIAL + 1];
-    TT_CHECK(n_taps <= MAX_TAPS, UNIMPLEMENTED, "max pooling over windows of %lld elements",
-             (long long)n_taps);
-    TT_CHECK(piece_product(p->in, 0, p->n) < INT32_MAX && n_taps < INT32_MAX, UNIMPLEMENTED,
-             "max pooling of planes of 2^31 elements");
+    int64_t k[MAX_SPATIAL], dims[MAX_SPATIAL + 1], n_taps = taps(p);
     with_batch(p, p->out, dims);
     hlo_type t = hlo_type_make(p->x.dtype, p->n + 1, dims), it = hlo_type_make(TT_I32, p->n + 1, dims),
              scalar = hlo_type_make(p->x.dtype, 0, NULL);
-    hlo_ref x = to_planes(L, p, lower_value(L, 0));
     if (!p->adaptive)
         x = padded(L, p, x, hlo_min_value(g, &scalar));
     hlo_ref best = hlo_min_value(g, &t), index = first_tap(L, p, &it);
@@ -289,9 +285,31 @@ static tt_status max_pool(tt_lower *L, const pool *p) {
         best = hlo_select(g, take, v, best);
         index = hlo_select(g, take, hlo_splat_int(g, &it, i), index);
     }
-    lower_out_like(L, from_planes(L, p, best, p->out), lower_tensor(L, 0));
-    lower_out_like(L, from_planes(L, p, hlo_convert(g, tap_to_flat(L, p, index), TT_I64), p->out),
-                   lower_tensor(L, 0));
+    out[0] = best;
+    out[1] = hlo_convert(g, tap_to_flat(L, p, index), TT_I64);
+}
+
+static tt_status max_pool(tt_lower *L, const pool *p) {
+    hlo_graph *g = L->g;
+    int64_t n_taps = taps(p);
+    TT_CHECK(n_taps <= MAX_TAPS, UNIMPLEMENTED, "max pooling over windows of %lld elements",
+             (long long)n_taps);
+    TT_CHECK(piece_product(p->in, 0, p->n) < INT32_MAX && n_taps < INT32_MAX, UNIMPLEMENTED,
+             "max pooling of planes of 2^31 elements");
+    hlo_ref x = to_planes(L, p, lower_value(L, 0)), q[1], in_composite[2], out[2];
+    if (p->n == 2 && !p->adaptive && p->x.dtype == TT_F32 && hlo_type_elements(&p->x)) {
+        char *attributes = tt_arena_printf(
+            L->arena, "k0 = %lld, k1 = %lld, s0 = %lld, s1 = %lld, p0 = %lld, p1 = %lld, d0 = %lld, d1 = %lld", (long long)p->kernel[0],
+            (long long)p->kernel[1], (long long)p->stride[0], (long long)p->stride[1], (long long)p->padding[0], (long long)p->padding[1],
+            (long long)p->dilation[0], (long long)p->dilation[1]);
+        hlo_composite c = hlo_composite_begin(g, "tt.max_pool", attributes, 1, &x, q);
+        plane_maxima(L, p, q[0], in_composite);
+        hlo_composite_end(g, &c, 2, in_composite, out);
+    } else {
+        plane_maxima(L, p, x, out);
+    }
+    lower_out_like(L, from_planes(L, p, out[0], p->out), lower_tensor(L, 0));
+    lower_out_like(L, from_planes(L, p, out[1], p->out), lower_tensor(L, 0));
     return TT_OK;
 }
 

@@ -13,6 +13,8 @@
  * tt.integer_product(a[.., m, k], b[.., k, n]) -> [.., m, n]; i64, the leading dimensions are the same
  * tt.embedding_bag(table[V, D], index[n], offsets[B]) {mean, checked} -> y[B, D], bag[n], count[B]; the integers are i64; a checked index
  *   out of the table is an error
+ * tt.max_pool(x[B, H, W]) {k0, k1, s0, s1, p0, p1, d0, d1} -> maxima[B, h, w], index[B, h, w]: i64, of the first (of NaNs the last)
+ *   in the plane; windows of k elements d apart, s apart, the first p before the plane
  * tt.max_pool_backward(grad[B, ..], index[B, ..]) -> dx[B, ..]; index: i64, the place in dx's plane that each grad goes to */
 #include "engine/composite.h"
 #include <ctype.h>
@@ -188,6 +190,18 @@ static bool fits_integer_product(const signature *s) {
     return a->dims[r - 1] == b->dims[r - 2] && c->dims[r - 2] == a->dims[r - 2] && c->dims[r - 1] == b->dims[r - 1];
 }
 
+static bool fits_max_pool(const signature *s) {
+    static const char *const names[] = {"k0", "k1", "s0", "s1", "p0", "p1", "d0", "d1"};
+    for (int i = 0; i < 8; i++) {
+        const double v = eng_composite_attr_double(s->attributes, names[i], -1);
+        if (!(v >= (i == 4 || i == 5 ? 0 : 1)) || v > 1 << 20)
+            return false;
+    }
+    return s->n_in == 1 && s->n_out == 2 && s->in[0]->dtype == TT_F32 && s->out[0]->dtype == TT_F32 && s->out[1]->dtype == TT_I64 &&
+           s->in[0]->rank == 3 && s->out[0]->rank == 3 && hlo_dims_equal(s->out[0], s->out[1]) && s->in[0]->dims[0] == s->out[0]->dims[0] &&
+           hlo_type_elements(s->in[0]) > 0;
+}
+
 static const struct {
     const char *name;
     bool (*fits)(const signature *);
@@ -202,6 +216,7 @@ static const struct {
     {"tt.sdpa_backward", fits_sdpa_backward, eng_sdpa_backward},
     {"tt.integer_product", fits_integer_product, eng_integer_product},
     {"tt.embedding_bag", fits_embedding_bag, eng_embedding_bag},
+    {"tt.max_pool", fits_max_pool, eng_max_pool},
     {"tt.max_pool_backward", fits_max_pool_backward, eng_max_pool_backward},
 };
 
