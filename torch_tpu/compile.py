@@ -54,6 +54,7 @@ class _Graph:
     def __init__(self, graph_module, device, name):
         self.graph_module, self.device, self.name = graph_module, device, name
         self.tapes, self.refused = [], 0
+        self.play, self.flush = torch.ops.tpu_bridge.tape_play.default, torch.ops.tpu_bridge.flush.default  # looked up once
         names = {n.target for n in graph_module.graph.nodes if n.op == "get_attr"}
         values = [functools.reduce(getattr, n.split("."), graph_module) for n in sorted(names)]
         self.attributes = [v for v in values if isinstance(v, torch.Tensor)]
@@ -63,16 +64,15 @@ class _Graph:
             torch.ops.tpu_bridge.tape_drop(tape)
 
     def __call__(self, arguments):
+        given = [*arguments, *self.attributes] if self.attributes else arguments
+        for tape in self.tapes:
+            played, results = self.play(tape, given)
+            if played:
+                given = arguments.clear()  # what nobody else holds may be overwritten by the program
+                self.flush(self.device, "a captured graph ends")
+                return results
         ops = torch.ops.tpu_bridge
-        taped = all(isinstance(a, torch.Tensor) for a in arguments) and self.refused < self._MOST_TAPES
-        if taped:
-            given = [*arguments, *self.attributes]
-            for tape in self.tapes:
-                played, results = ops.tape_play(tape, given)
-                if played:
-                    given = arguments.clear()  # what nobody else holds may be overwritten by the program
-                    ops.flush(self.device, "a captured graph ends")
-                    return results
+        taped = self.refused < self._MOST_TAPES and all(isinstance(a, torch.Tensor) for a in arguments)
         ops.capture_begin(self.device, self.name)
         finished = False
         try:

@@ -194,7 +194,7 @@ static bool fits_max_pool(const signature *s) {
     static const char *const names[] = {"k0", "k1", "s0", "s1", "p0", "p1", "d0", "d1"};
     for (int i = 0; i < 8; i++) {
         const double v = eng_composite_attr_double(s->attributes, names[i], -1);
-        if (!(v >= (i == 4 || i == 5 ? 0 : 1)) || v > 1 << 20)
+        if (!(v >= (i == 4 || i == 5 ? 0 : 1)) || v > (i < 2 ? 64 : 1 << 20)) /* fast_pool.c: most taps of a dim */
             return false;
     }
     return s->n_in == 1 && s->n_out == 2 && s->in[0]->dtype == TT_F32 && s->out[0]->dtype == TT_F32 && s->out[1]->dtype == TT_I64 &&

@@ -5,82 +5,127 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- forward ---- */
-enum { ROW = 512 }; /* outputs of a row taken together */
+/* ---- forward ----
+ * A band of output rows at a time. The rows that it reads are laid out by phase (place modulo stride), with -inf around the plane, so
+ * that one tap of all windows of the band is one run of memory. */
+enum { BAND = 1536, MOST_PHASES = 64 };
 
 typedef struct max_pool {
     int64_t planes, in[2], out[2], k[2], s[2], p[2], d[2], per_task;
+    int64_t band, rows, pitch;                 /* outputs of a band; rows and row length of a phase */
+    int n_phases[2], phases[2][MOST_PHASES];   /* that taps use, in both dims */
+    int phase_of[2][MOST_PHASES];              /* tap: which of them */
     const float *x;
     float *y;
     int64_t *index;
 } max_pool;
-
-/* Outputs [lo, hi) of n whose tap at `from` (relative to the window of output 0) lies in [0, size). */
-static void inside(int64_t from, int64_t step, int64_t size, int64_t n, int64_t *lo, int64_t *hi) {
-    *lo = from < 0 ? eng_min(n, (-from + step - 1) / step) : 0;
-    *hi = from >= size ? 0 : eng_min(n, (size - 1 - from) / step + 1);
-}
 
 /* The first of k taps from `at` on, `step` apart, that is not before the plane; the last if all are. */
 static int64_t first_inside(int64_t at, int64_t step, int64_t k) {
     return at < 0 ? at + eng_min(k - 1, (-at + step - 1) / step) * step : at;
 }
 
-/* best and at are of n neighbouring outputs; x of the first, `step` apart. */
-FAST_CLONES static void take_larger(const float *x, int64_t step, int32_t from, int64_t n, float *best, int32_t *at) {
-#define TAKE(step_)                                                                                                                \
-    for (int64_t i = 0; i < n; i++) {                                                                                              \
-        const float v = x[i * (step_)];                                                                                            \
-        const int take = (v > best[i]) | (v != v);                                                                                 \
-        at[i] = take ? from + (int32_t)(i * (step_)) : at[i];                                                                      \
-        best[i] = take ? v : best[i];                                                                                              \
+FAST_CLONES static void take_larger(const float *x, int32_t tap, int64_t n, float *best, int32_t *at) {
+    for (int64_t i = 0; i < n; i++) {
+        const float v = x[i];
+        const int take = (v > best[i]) | (v != v);
+        at[i] = take ? tap : at[i];
+        best[i] = take ? v : best[i];
     }
-    if (step == 1)
-        TAKE(1)
-    else if (step == 2)
-        TAKE(2)
-    else
-        TAKE(step)
-#undef TAKE
 }
 
-static void max_pool_row(const max_pool *p, const float *x, int64_t row, int64_t first, int64_t n, float *y, int64_t *index) {
-    float best[ROW];
-    int32_t at[ROW];
-    const int64_t top = row * p->s[0] - p->p[0], left = first * p->s[1] - p->p[1];
-    const int64_t top_inside = first_inside(top, p->d[0], p->k[0]);
-    for (int64_t i = 0; i < n; i++) { /* where nothing is larger than -inf the first tap inside is the place */
-        best[i] = -INFINITY;
-        at[i] = (int32_t)(top_inside * p->in[1] + first_inside(left + i * p->s[1], p->d[1], p->k[1]));
-    }
-    for (int64_t k0 = 0; k0 < p->k[0]; k0++) {
-        const int64_t h = top + k0 * p->d[0];
-        if (h < 0 || h >= p->in[0])
-            continue;
-        for (int64_t k1 = 0; k1 < p->k[1]; k1++) {
-            const int64_t w = left + k1 * p->d[1];
-            int64_t lo, hi;
-            inside(w, p->s[1], p->in[1], n, &lo, &hi);
-            const int64_t from = h * p->in[1] + w + lo * p->s[1];
-            if (lo < hi)
-                take_larger(x + from, p->s[1], (int32_t)from, hi - lo, best + lo, at + lo);
-        }
-    }
-    memcpy(y, best, (size_t)n * sizeof *y);
+FAST_CLONES static void every_other(float *d, const float *x, int64_t n) {
     for (int64_t i = 0; i < n; i++)
-        index[i] = at[i];
+        d[i] = x[2 * i];
+}
+
+/* Columns first, first + step .. of a row, -inf where they lie outside; row NULL: all outside. */
+static void lay_out_row(float *d, const float *row, int64_t first, int64_t step, int64_t size, int64_t n) {
+    const int64_t lo = !row ? n : first < 0 ? eng_min(n, (-first + step - 1) / step) : 0;
+    const int64_t hi = first >= size ? lo : eng_max(lo, eng_min(n, (size - 1 - first) / step + 1));
+    for (int64_t i = 0; i < lo; i++)
+        d[i] = -INFINITY;
+    for (int64_t i = hi; i < n; i++)
+        d[i] = -INFINITY;
+    if (lo == hi)
+        return;
+    row += first + lo * step;
+    if (step == 1)
+        memcpy(d + lo, row, (size_t)(hi - lo) * sizeof *d);
+    else if (step == 2)
+        every_other(d + lo, row, hi - lo);
+    else
+        for (int64_t i = lo; i < hi; i++, row += step)
+            d[i] = *row;
+}
+
+static int64_t phase_floats(const max_pool *p) {
+    return (p->rows + 1) * p->pitch;
+}
+
+static void lay_out(const max_pool *p, const float *x, int64_t first_row, float *laid) {
+    for (int a = 0; a < p->n_phases[0]; a++)
+        for (int b = 0; b < p->n_phases[1]; b++, laid += phase_floats(p))
+            for (int64_t r = 0; r <= p->rows; r++) {
+                const int64_t h = (first_row + r) * p->s[0] + p->phases[0][a] - p->p[0];
+                const bool inside = r < p->rows && h >= 0 && h < p->in[0];
+                lay_out_row(laid + r * p->pitch, inside ? x + h * p->in[1] : NULL, p->phases[1][b] - p->p[1], p->s[1], p->in[1], p->pitch);
+            }
+}
+
+static void max_pool_band(const max_pool *p, const float *x, int64_t first, int64_t rows, float *laid, float *y, int64_t *index) {
+    const int64_t n = rows * p->pitch;
+    float *best = laid + p->n_phases[0] * p->n_phases[1] * phase_floats(p);
+    int32_t *at = (int32_t *)(void *)(best + p->band * p->pitch);
+    lay_out(p, x, first, laid);
+    for (int64_t r = 0; r < rows; r++) /* where nothing is larger than -inf the first tap inside is the place */
+        for (int64_t c = 0; c < p->pitch; c++) {
+            const int64_t h = (first + r) * p->s[0] - p->p[0], w = c * p->s[1] - p->p[1];
+            best[r * p->pitch + c] = -INFINITY;
+            at[r * p->pitch + c] = (int32_t)((first_inside(h, p->d[0], p->k[0]) - h) * p->in[1] + first_inside(w, p->d[1], p->k[1]) - w);
+        }
+    for (int64_t k0 = 0; k0 < p->k[0]; k0++)
+        for (int64_t k1 = 0; k1 < p->k[1]; k1++) {
+            const int64_t h = k0 * p->d[0], w = k1 * p->d[1];
+            const float *phase = laid + (p->phase_of[0][k0] * p->n_phases[1] + p->phase_of[1][k1]) * phase_floats(p);
+            take_larger(phase + h / p->s[0] * p->pitch + w / p->s[1], (int32_t)(h * p->in[1] + w), n, best, at);
+        }
+    for (int64_t r = 0; r < rows; r++, y += p->out[1], index += p->out[1]) {
+        const int64_t base = ((first + r) * p->s[0] - p->p[0]) * p->in[1] - p->p[1];
+        memcpy(y, best + r * p->pitch, (size_t)p->out[1] * sizeof *y);
+        for (int64_t c = 0; c < p->out[1]; c++)
+            index[c] = base + c * p->s[1] + at[r * p->pitch + c];
+    }
+}
+
+static size_t max_pool_scratch(const max_pool *p) {
+    return (size_t)(p->n_phases[0] * p->n_phases[1] * phase_floats(p) + 2 * p->band * p->pitch) * 4;
 }
 
 static void max_pool_task(void *context, int64_t task, int worker) {
     (void)worker;
     const max_pool *p = context;
     const int64_t last = eng_min(p->planes, (task + 1) * p->per_task), out = p->out[0] * p->out[1];
+    float *laid = eng_scratch_need(ENG_SLOT_A, max_pool_scratch(p));
     for (int64_t plane = task * p->per_task; plane < last; plane++)
-        for (int64_t row = 0; row < p->out[0]; row++)
-            for (int64_t first = 0; first < p->out[1]; first += ROW) {
-                const int64_t at = plane * out + row * p->out[1] + first;
-                max_pool_row(p, p->x + plane * p->in[0] * p->in[1], row, first, eng_min(ROW, p->out[1] - first), p->y + at, p->index + at);
-            }
+        for (int64_t row = 0; row < p->out[0]; row += p->band) {
+            const int64_t at = plane * out + row * p->out[1];
+            max_pool_band(p, p->x + plane * p->in[0] * p->in[1], row, eng_min(p->band, p->out[0] - row), laid, p->y + at, p->index + at);
+        }
+}
+
+/* Which phases dim i uses, and how far taps reach beyond an output's own place, in outputs. */
+static int64_t plan_phases(max_pool *p, int i) {
+    for (int64_t k = 0; k < p->k[i]; k++) {
+        const int phase = (int)(k * p->d[i] % p->s[i]);
+        int j = 0;
+        while (j < p->n_phases[i] && p->phases[i][j] != phase)
+            j++;
+        p->phases[i][j] = phase;
+        p->n_phases[i] += j == p->n_phases[i];
+        p->phase_of[i][k] = j;
+    }
+    return (p->k[i] - 1) * p->d[i] / p->s[i];
 }
 
 tt_status eng_max_pool(const char *attributes, const eng_tensor *in, eng_tensor *out) {
@@ -95,6 +140,10 @@ tt_status eng_max_pool(const char *attributes, const eng_tensor *in, eng_tensor 
     }
     if (hlo_type_elements(&out[0].type) == 0)
         return TT_OK;
+    const int64_t beyond = plan_phases(&p, 0);
+    p.pitch = p.out[1] + plan_phases(&p, 1);
+    p.band = eng_max(1, eng_min(p.out[0], BAND / p.pitch));
+    p.rows = p.band + beyond;
     p.per_task = eng_max(1, eng_min(p.planes, 65536 / eng_max(p.out[0] * p.out[1] * p.k[0] * p.k[1], 1)));
     eng_parallel(eng_blocks(p.planes, p.per_task), max_pool_task, &p);
     return TT_OK;

@@ -47,11 +47,30 @@ static int polynomial(P, int x, int n, const double *c) { /* c[0] x^(n-1) + ... 
 }
 #define POLYNOMIAL(x, ...) polynomial(p, x, (int)(sizeof((double[]){__VA_ARGS__}) / sizeof(double)), (const double[]){__VA_ARGS__})
 
+/* An operand that is a number, which relu and clamps have, spares most of an extreme: where it is taken neither is a NaN, and of zeros
+ * the comparison leaves the right one. */
+static bool is_number(P, int v, uint32_t *out_bits) {
+    if (v < JIT_CONSTANT || v >= JIT_UNIFORM)
+        return false;
+    *out_bits = p->constants[v - JIT_CONSTANT];
+    return (*out_bits & 0x7fffffff) <= 0x7f800000;
+}
+
 static int maximum(P, int a, int b) {
+    uint32_t bits;
+    if (is_number(p, b, &bits))
+        return sel(p, test(p, a, b, bits == 0x80000000u ? LT : LE), b, a);
+    if (is_number(p, a, &bits))
+        return sel(p, test(p, b, a, bits == 0x80000000u ? LT : LE), a, b);
     int m = sel(p, test(p, a, b, EQ), and_(p, a, b), max_x86(p, a, b));
     return keep_nan(p, a, m);
 }
 static int minimum(P, int a, int b) {
+    uint32_t bits;
+    if (is_number(p, b, &bits))
+        return sel(p, test(p, b, a, bits ? LE : LT), b, a);
+    if (is_number(p, a, &bits))
+        return sel(p, test(p, a, b, bits ? LE : LT), a, b);
     int m = sel(p, test(p, a, b, EQ), or_(p, a, b), min_x86(p, a, b));
     return keep_nan(p, a, m);
 }
