@@ -25,6 +25,8 @@ import sys
 import time
 import warnings
 
+if __name__ == "__main__" and os.environ.get("PYTHONHASHSEED") != "0":  # the database iterates over sets
+    os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], {**os.environ, "PYTHONHASHSEED": "0"})
 PLUGIN = os.environ.get("TORCH_TPU_PLUGIN", "engine")
 os.environ["TORCH_TPU_PLUGIN"] = "engine"  # importing PyTorch's test files would start another one, which no child could use
 
