@@ -17,7 +17,7 @@ PYTEST := BUILD=$(CURDIR)/$(WHEEL) $(IN)/pytest -n $(WORKERS)
 SANITIZED := --buildtype=plain -Doptimization=1 -Dtorch=none -Db_lundef=false -Dc_args=-w
 
 .PHONY: menu demo test check-all opinfo sweep xla libtpu ops environment test-environment c-tests dev configure check check-c asan ubsan tsan \
-	portable portable-aarch64 portable-x86-64-v2 fuzz chains bench peers fmt lint clean
+	portable portable-aarch64 portable-x86-64-v2 fuzz chains chains-asan bench peers fmt lint clean
 
 menu:
 	@echo "make demo        .venv, install, train a small GPT on \"tpu\" and let it write (TORCH=, TORCH_INDEX=, PYTHON=)"
@@ -32,7 +32,7 @@ menu:
 	@echo "make asan | ubsan | tsan   the C half's tests under a sanitizer"
 	@echo "make portable    the C half's tests for 64-bit ARM and for x86-64-v2, run by qemu (gcc-aarch64-linux-gnu, qemu-user-static)"
 	@echo "make fuzz        mutated texts, and random programs by fast and reference kernels, for some minutes (FUZZ=how many)"
-	@echo "make chains      random chains of views and writes against the CPU (N=how many, 100000)"
+	@echo "make chains      random chains of views and writes against the CPU (N=how many, 100000); chains-asan: under AddressSanitizer"
 	@echo "make bench       how fast we are against PyTorch, Inductor, XLA:CPU and the anchor (ROWS=regex, AGAINST=regex, QUICK=1); make peers installs those"
 	@echo "make fmt | lint | clean"
 
@@ -102,6 +102,17 @@ fuzz: configure
 N ?= 100000
 chains: dev
 	OMP_NUM_THREADS=1 $(PYTHON) tests/torch/test_view_chains.py $(N)
+
+# The same under AddressSanitizer: its core and engine below the ordinary bridge, in a package of their own. A nightly run: slow.
+ASAN := build-asan
+ASAN_PRELOAD = $(shell $${CC:-cc} -print-file-name=libasan.so) $(shell $${CC:-cc} -print-file-name=libstdc++.so.6)
+chains-asan: dev
+	@flock $(ASAN).lock tools/configure.sh $(ASAN) $(SANITIZED) -Db_sanitize=address
+	@flock $(ASAN).lock ninja -C $(ASAN) --quiet libtorch_tpu_core.so pjrt_cpu.so
+	@mkdir -p $(ASAN)/package/torch_tpu/lib && cp torch_tpu/*.py $(ASAN)/package/torch_tpu/
+	@cp $(ASAN)/libtorch_tpu_core.so $(ASAN)/pjrt_cpu.so $(BUILD)/bridge-*.so $(ASAN)/package/torch_tpu/lib/
+	OMP_NUM_THREADS=1 PYTHONPATH=$(CURDIR)/$(ASAN)/package LD_PRELOAD="$(ASAN_PRELOAD)" \
+		ASAN_OPTIONS=detect_leaks=0:halt_on_error=1 $(PYTHON) tests/torch/test_view_chains.py $(N)
 
 # Without the peers in .bench (or in TORCH_TPU_PEERS) their columns stay empty. The page is written after all rows, or with PAGE=1.
 peers:

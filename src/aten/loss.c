@@ -306,6 +306,7 @@ static tt_status read_margin(tt_lower *L, int at, margin *m) {
              "inconsistent target size, expected %lld", (long long)m->n);
     m->p = lower_double(L, at + 2, 1);
     m->margin = lower_double(L, at + 3, 1);
+    TT_CHECK(tt.dtype == TT_I64, INVALID_ARGUMENT, "expected scalar type Long but found %s", tt.dtype == TT_F32 ? "Float" : tt_dtype_name(tt.dtype));
     TT_CHECK(m->p == 1 || m->p == 2, INVALID_ARGUMENT, "only p == 1 and p == 2 supported");
     int64_t dims[2] = {m->n, m->c}, one[1] = {1};
     m->wide = hlo_type_make(lower_accumulate_dtype(m->x.dtype), 2, dims);

@@ -259,6 +259,12 @@ LOWER_FN(lower_act_hardshrink) {
 LOWER_FN(lower_act_softshrink) {
     elem e;
     TT_TRY(elem_begin1(L, &e, ACT));
+    static const struct { tt_dtype dtype; const char *name, *most; } types[] = {
+        {TT_F64, "Double", "1.79769e+308"}, {TT_F16, "Half", "65504"}, {TT_BF16, "BFloat16", "3.38953e+38"}, {TT_F32, "Float", "3.40282e+38"}};
+    double number = lower_double(L, 1, 0.5);
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        TT_CHECK(number >= 0 || types[i].dtype != e.out, INVALID_ARGUMENT, "lambda must be in range [0, %s] for input dtype %s, but found %g",
+                 types[i].most, types[i].name, number);
     hlo_graph *g = e.g;
     hlo_ref x = e.v[0], lambd = lower_has(L, 1) ? elem_scalar(&e, 1) : elem_number(&e, 0.5);
     hlo_ref low = hlo_compare(g, "LT", x, hlo_unary(g, HLO_NEGATE, lambd));

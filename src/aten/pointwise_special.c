@@ -103,6 +103,11 @@ LOWER_FN(lower_pw_polynomial) {
     int kind = L->row->param & KIND;
     TT_TRY(elem_begin2(L, &e, ELEM_FLOAT | ELEM_UPCAST | ELEM_REAL));
     hlo_graph *g = e.g;
+    if (kind == HERMITE_H || kind == HERMITE_HE) { /* in f32 what is left near a root is rounding */
+        e.type.dtype = TT_F64;
+        for (int i = 0; i < 2; i++)
+            e.v[i] = hlo_convert(g, e.v[i], TT_F64);
+    }
     hlo_ref x = e.v[0], n = elem_trunc(&e, e.v[1]);
     if (L->row->param & SHIFTED)
         x = plus(&e, times(&e, x, 2), -1);
@@ -127,13 +132,13 @@ LOWER_FN(lower_pw_polynomial) {
 
 /* ---- zeta ---- */
 
-/* The sum over k >= 0 of (q + k)^-x. Terms are added one by one until q + k > 9 (q may be negative; x is an integer
+/* The sum over k >= 0 of (q + k)^-x. Terms are added one by one until q + k > 20 (q may be negative; x is an integer
  * then), and the rest is Euler and Maclaurin's: w^(1-x)/(x-1) + w^-x/2 + sum of B2j/(2j)! x(x+1)...(x+2j-2) w^(-x-2j+1). */
 enum { Z_AT, Z_SUM, Z_X, Z_VALUES };
 
 static void zeta_more(hlo_graph *g, void *context, const hlo_ref *p, hlo_ref *out) {
     const hlo_type *t = context;
-    *out = any_of(g, t, hlo_compare(g, "LE", p[Z_AT], hlo_splat(g, t, 9)));
+    *out = any_of(g, t, hlo_compare(g, "LE", p[Z_AT], hlo_splat(g, t, 20)));
 }
 
 static hlo_ref power(hlo_graph *g, hlo_ref base, hlo_ref x) {
@@ -142,16 +147,22 @@ static hlo_ref power(hlo_graph *g, hlo_ref base, hlo_ref x) {
 
 static void zeta_step(hlo_graph *g, void *context, const hlo_ref *p, hlo_ref *out) {
     const hlo_type *t = context;
-    hlo_ref on = hlo_compare(g, "LE", p[Z_AT], hlo_splat(g, t, 9));
+    hlo_ref on = hlo_compare(g, "LE", p[Z_AT], hlo_splat(g, t, 20));
     out[Z_AT] = hlo_select(g, on, hlo_add(g, p[Z_AT], hlo_splat(g, t, 1)), p[Z_AT]);
     out[Z_SUM] = hlo_select(g, on, hlo_add(g, p[Z_SUM], power(g, p[Z_AT], p[Z_X])), p[Z_SUM]);
     out[Z_X] = p[Z_X];
 }
 
+/* In f64 whatever the type, as PyTorch's CPU kernel: terms of both signs cancel where q is negative. Leaves e computing in f64. */
 static hlo_ref zeta(elem *e, hlo_ref x, hlo_ref q) {
-    /* B2j / (2j)! for j = 1 ... 6 */
-    static const double factor[6] = {1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160, -691.0 / 1307674368000.0};
+    /* B2j / (2j)! for j = 1 ... 12 */
+    enum { TERMS = 12 };
+    static const double factor[TERMS] = {1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160, -691.0 / 1307674368000.0,
+                                         1.3382536530684679e-11, -3.3896802963225827e-13, 8.586062056277845e-15, -2.174868698558062e-16, 5.5090028283602295e-18, -1.3954464685812522e-19};
     hlo_graph *g = e->g;
+    e->type.dtype = TT_F64;
+    x = hlo_convert(g, x, TT_F64);
+    q = hlo_convert(g, q, TT_F64);
     /* where the answer is fixed below, nothing is summed: the loop must not run for q = -1e30 */
     hlo_ref whole = hlo_compare(g, "EQ", q, hlo_unary(g, HLO_FLOOR, q));
     hlo_ref low = elem_compare(e, "LE", q, 0), pole = hlo_binary(g, HLO_AND, low, whole);
@@ -161,10 +172,10 @@ static hlo_ref zeta(elem *e, hlo_ref x, hlo_ref q) {
     hlo_ref in[Z_VALUES] = {start, elem_number(e, 0), x}, out[Z_VALUES] = {0};
     hlo_while(g, Z_VALUES, in, zeta_more, zeta_step, &e->type, out);
     hlo_ref w = out[Z_AT], wx = power(g, w, x), one = elem_number(e, 1);
-    hlo_ref s = hlo_add(g, out[Z_SUM], hlo_div(g, hlo_mul(g, w, wx), hlo_sub(g, x, one)));
+    hlo_ref less = hlo_sub(g, x, one), s = hlo_add(g, out[Z_SUM], hlo_div(g, power(g, w, less), less)); /* w^-x may be too small where this is not */
     s = hlo_add(g, s, times(e, wx, 0.5));
     hlo_ref term = hlo_div(g, hlo_mul(g, x, wx), w); /* x w^(-x-1) */
-    for (int j = 0; j < 6; j++) {
+    for (int j = 0; j < TERMS; j++) {
         s = hlo_add(g, s, times(e, term, factor[j]));
         hlo_ref up = hlo_mul(g, plus(e, x, 2 * j + 1), plus(e, x, 2 * j + 2));
         term = hlo_div(g, hlo_mul(g, term, up), hlo_mul(g, w, w));
@@ -184,11 +195,14 @@ LOWER_FN(lower_pw_zeta) {
     return elem_end(&e, zeta(&e, e.v[0], e.v[1]));
 }
 
-/* digamma; -inf at +0 and inf at -0 */
+/* digamma; -inf at +0 and inf at -0. Near 0 it is digamma(x + 1) - 1 / x: what reflects there loses the sign of small x. */
 static hlo_ref digamma(const elem *e, hlo_ref x) {
     hlo_graph *g = e->g;
+    hlo_ref one = elem_number(e, 1), near = elem_compare(e, "LT", hlo_unary(g, HLO_ABS, x), 0.25);
+    hlo_ref r = hlo_unary(g, HLO_CHLO_DIGAMMA, hlo_select(g, near, hlo_add(g, x, one), x));
+    r = hlo_select(g, near, hlo_sub(g, r, hlo_div(g, one, x)), r);
     hlo_ref pole = hlo_select(g, elem_negative(e, x), elem_number(e, INFINITY), elem_number(e, -INFINITY));
-    return hlo_select(g, elem_compare(e, "EQ", x, 0), pole, hlo_unary(g, HLO_CHLO_DIGAMMA, x));
+    return hlo_select(g, elem_compare(e, "EQ", x, 0), pole, r);
 }
 
 LOWER_FN(lower_pw_digamma) {

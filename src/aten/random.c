@@ -110,6 +110,8 @@ LOWER_FN(lower_random_uniform) {
     hlo_graph *g = L->g;
     tt_dtype in = lower_accumulate_dtype(self->dtype);
     hlo_ref u = random_uniform(L, in, digits_of(self->dtype), self->rank, self->dims);
+    double low = lower_double(L, 1, 0), high = lower_double(L, 2, 1);
+    TT_CHECK(low <= high, INVALID_ARGUMENT, "uniform_ expects to return a [from, to) range, but found from=%g > to=%g", low, high);
     bool standard = (!lower_has(L, 1) || lower_double(L, 1, 0) == 0) && (!lower_has(L, 2) || lower_double(L, 2, 1) == 1);
     if (standard || u == HLO_NONE)
         return out_self(L, u, self);
@@ -375,6 +377,7 @@ LOWER_FN(lower_random_multinomial) {
     TT_CHECK(again || samples <= n, INVALID_ARGUMENT,
              "cannot sample n_sample > prob_dist.size(-1) samples without replacement");
     TT_CHECK(n > 0, INVALID_ARGUMENT, "multinomial: no categories");
+    TT_CHECK(n <= 1 << 24, INVALID_ARGUMENT, "number of categories cannot exceed 2^24");
     hlo_graph *g = L->g;
     const int64_t dims[2] = {rows, n};
     hlo_ref p = hlo_reshape(g, hlo_convert(g, self->value, TT_F32), 2, dims), at = HLO_NONE, best;
@@ -389,6 +392,10 @@ LOWER_FN(lower_random_multinomial) {
             hlo_top_k(g, race, samples, &best, &at);
     }
     const int64_t out[2] = {rows, samples}, last = 1;
+    if (again && samples > 1) { /* PyTorch's kernel for this says which it is */
+        at = random_checked(L, at, between(L, p, 0, INFINITY), "invalid multinomial distribution (encountering probability entry < 0)");
+        at = random_checked(L, at, between(L, p, -INFINITY, FLT_MAX), "invalid multinomial distribution (encountering probability entry = infinity or NaN)");
+    }
     at = random_checked(L, at, between(L, p, 0, FLT_MAX), "probability tensor contains either `inf`, `nan` or element < 0");
     hlo_ref sums = hlo_reduce(g, HLO_ADD, p, HLO_NONE, 1, &last);
     if (sums != HLO_NONE)

@@ -198,10 +198,10 @@ LOWER_FN(lower_shape_roll) {
         r = hlo_reshape(L->g, r, x->rank, x->dims);
     }
     for (int i = 0; i < dims.n; i++) {
+        TT_CHECK(x->rank, OUT_OF_RANGE, "Dimension specified as %lld but tensor has no dimensions", (long long)dims.v[i]);
         int d = lower_dim(L, dims.v[i], x->rank);
         TT_TRY(hlo_graph_take_error(L->g));
-        if (x->rank)
-            r = rotate(L, r, d, shifts.v[i]);
+        r = rotate(L, r, d, shifts.v[i]);
     }
     lower_out(L, r);
     return hlo_graph_take_error(L->g);

@@ -261,6 +261,7 @@ struct Boxed final : c10::OperatorKernel {
     std::vector<int> written;   // arguments that the op writes, in schema order
     std::vector<int> returned;  // per return: the argument it is, or -1
     bool fills = false, fills_masked = false; // fill_, zero_; masked_fill_
+    bool fresh_out = false;     // out= form of an op whose CPU kernel refuses an out that is an input
     bool list_returned = false; // functional form returning Tensor[]
 
     Boxed(const tt_row *row_, Form form_, const char *name_, const c10::FunctionSchema &schema)
@@ -279,8 +280,11 @@ struct Boxed final : c10::OperatorKernel {
         }
         fills = form == IN_PLACE && (!strcmp(name, "zero_") || !strncmp(name, "fill_.", 6));
         fills_masked = form == IN_PLACE && !strncmp(name, "masked_fill_.", 13);
-        if (form == OUT)
+        if (form == OUT) {
             n_core = n_args - n_outs;
+            for (const char *op : {"gather.out", "kthvalue.values", "take.out", "cat.out"})
+                fresh_out |= !strcmp(name, op);
+        }
         if (row->flags & TT_ROW_STATS && form != IN_PLACE)
             for (const int stat : {3, 4})
                 if (std::find(written.begin(), written.end(), stat) == written.end())
@@ -343,6 +347,34 @@ static void check_target(const IValue &written, const IValue *args, int n) {
         if (input != target && input->has_storage() &&
             input->unsafe_storage().unsafeGetStorageImpl() == target->unsafe_storage().unsafeGetStorageImpl())
             at::assert_no_partial_overlap(written.toTensor(), args[i].toTensor());
+    }
+}
+
+static void check_fresh(const Tensor &written, const IValue *args, int n) {
+    for (int i = 0; i < n; i++) {
+        if (args[i].isTensor() && args[i].toTensor().defined())
+            at::assert_no_overlap(written, args[i].toTensor());
+        if (args[i].isTensorList())
+            for (const Tensor &input : args[i].toTensorVector())
+                at::assert_no_overlap(written, input);
+    }
+}
+
+// Most ops cast to the dtype of out=; these have PyTorch's CPU kernels refuse another than the result's.
+static void check_out_dtype(const char *name, const IValue *args, const Tensor &out) {
+    const auto type = out.scalar_type();
+    if (!strcmp(name, "multinomial.out")) {
+        TORCH_CHECK(type == at::kLong, "multinomial expects Long tensor out, got: ", type);
+    } else if (!strcmp(name, "complex.out")) {
+        const auto want = c10::toComplexType(args[0].toTensor().scalar_type());
+        TORCH_CHECK(type == want, "Expected object of scalar type ", want, " but got scalar type ", type, " for argument 'out'");
+    } else if (!strcmp(name, "gather.out") || !strcmp(name, "aminmax.out")) {
+        const Tensor self = args[0].toTensor();
+        TORCH_CHECK(type == self.scalar_type(), "Expected out tensor to have dtype ", self.dtype(), ", but got ", out.dtype(), " instead");
+    } else if (!strcmp(name, "amax.out") || !strcmp(name, "amin.out")) {
+        const auto self = args[0].toTensor().scalar_type();
+        TORCH_CHECK(type == self, "Expected the dtype for input and out to match, but got ", self, " for input's dtype and ", type,
+                    " for out's dtype.");
     }
 }
 
@@ -576,6 +608,9 @@ void Boxed::call_row(const c10::OperatorHandle &op, Stack *stack) {
             targets[i] = &outs[i];
             assign |= impl->numel() == 0;
             check_target(args[n_core + i], args, n_core);
+            check_out_dtype(name, args, args[n_core + i].toTensor());
+            if (fresh_out)
+                check_fresh(args[n_core + i].toTensor(), args, n_core);
         }
         std::copy_n(stats, n_stats, targets + n_outs);
         if (assign)

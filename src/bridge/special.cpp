@@ -329,6 +329,14 @@ static Tensor &rrelu_with_noise_(Tensor &self, Tensor &noise, const at::Scalar &
     return self.copy_(at::rrelu_with_noise(self, noise, lower, upper, training, std::move(generator)));
 }
 
+static Tensor &masked_select_out(const Tensor &self, const Tensor &mask, Tensor &out) {
+    at::assert_no_internal_overlap(out);
+    at::assert_no_overlap(out, self);
+    at::assert_no_overlap(out, mask);
+    TORCH_CHECK(self.scalar_type() == out.scalar_type(), "masked_select(): self and result must have the same scalar type");
+    return give(tpu::masked_select(self, mask), out);
+}
+
 static const char *const kHostOps[] = {
     // The shape of the result depends on values.
     "nonzero",
@@ -341,7 +349,6 @@ static const char *const kHostOps[] = {
     "repeat_interleave.Tensor",
     "bincount",
     "nonzero_static",
-    "masked_select.out",
     "_assert_async",
     "_assert_async.msg",
     "_functional_assert_async.msg",
@@ -427,6 +434,7 @@ void register_special(torch::Library &library) {
     library.impl("_has_compatible_shallow_copy_type", TORCH_FN(same_shallow_type));
     library.impl("equal", TORCH_FN(equal));
     library.impl("masked_select", TORCH_FN(masked_select));
+    library.impl("masked_select.out", TORCH_FN(masked_select_out));
     library.impl("mvlgamma.out", TORCH_FN(mvlgamma_out));
     library.impl("narrow_copy.out", TORCH_FN(narrow_copy_out));
     library.impl("rrelu_with_noise_", TORCH_FN(rrelu_with_noise_));

@@ -46,13 +46,21 @@ def test_fork_rng():
     assert torch.equal(torch.tpu.get_rng_state(), state)
 
 
-def test_checkpoint_repeats_dropout():
+@pytest.mark.parametrize("reentrant", [False, True])
+def test_checkpoint_repeats_dropout(reentrant):
     from torch.utils.checkpoint import checkpoint
 
     w = torch.ones(64, device="tpu", requires_grad=True)
-    y = checkpoint(lambda a: torch.nn.functional.dropout(a, 0.5), w, use_reentrant=False)
+    y = checkpoint(lambda a: torch.nn.functional.dropout(a, 0.5), w, use_reentrant=reentrant)
+    after = torch.tpu.get_rng_state()
     y.sum().backward()
     assert torch.equal(y.detach().cpu() != 0, w.grad.cpu() != 0)
+    assert torch.equal(torch.tpu.get_rng_state(), after)  # the second forward pass leaves no trace
+
+    w.grad = None
+    y = checkpoint(lambda a: torch.nn.functional.dropout(a, 0.5), w, use_reentrant=reentrant, preserve_rng_state=False)
+    y.sum().backward()
+    assert not torch.equal(y.detach().cpu() != 0, w.grad.cpu() != 0)
 
 
 @pytest.mark.one_mode
