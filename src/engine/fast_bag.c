@@ -3,7 +3,7 @@
 #include "engine/composite.h"
 #include <string.h>
 
-enum { COLUMNS = 256 }; /* that are summed at once */
+enum { COLUMNS = 256, AHEAD = 8 }; /* that are summed at once; rows fetched ahead */
 
 typedef struct bags {
     int64_t n_rows, width, n, n_bags, per_task;
@@ -55,6 +55,11 @@ static void store(const bags *s, int64_t bag, int64_t from, float *sum, int64_t 
         y[i] = tt_f32_to_bf16(sum[i]);
 }
 
+/* Which row index i names; one outside the table names its nearest. */
+static int64_t row_of(const bags *s, int64_t i) {
+    return s->index[i] < 0 ? 0 : eng_min(s->index[i], s->n_rows - 1);
+}
+
 static void bag_task(void *context, int64_t task, int worker) {
     (void)worker;
     const bags *s = context;
@@ -66,7 +71,8 @@ static void bag_task(void *context, int64_t task, int worker) {
             float sum[COLUMNS];
             memset(sum, 0, (size_t)n * sizeof *sum);
             for (int64_t i = start; i < start + s->count[b]; i++) {
-                const int64_t row = s->index[i] < 0 ? 0 : eng_min(s->index[i], s->n_rows - 1), at = row * s->width + from;
+                const int64_t at = row_of(s, i) * s->width + from;
+                __builtin_prefetch(s->table + (row_of(s, eng_min(i + AHEAD, s->n - 1)) * s->width + from) * (s->bf16 ? 2 : 4));
                 if (s->bf16)
                     add_bf16(sum, (const uint16_t *)(const void *)s->table + at, n);
                 else

@@ -3,6 +3,8 @@
  * Windows that meet must be combined in order, so work is shared out by columns of the window, never by windows. A window that lies
  * partly outside, where its elements would have to be dropped singly, is left to the reference kernel. */
 #include "engine/fast_index.h"
+#include "hlo/build.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -131,6 +133,15 @@ static void plan_window(scatter *s, const index_plan *p, const eng_tensor *updat
     }
 }
 
+/* The operand as the result begins; zeros, as gradients of tables begin, are not read. */
+static tt_status copy_operand(eng_run *run, const hlo_graph *g, const hlo_node *node, const eng_tensor *in, eng_tensor *out) {
+    double value;
+    if (in->data == out->data || !hlo_constant_splat(g, node->operands[0], &value) || value != 0 || signbit(value))
+        return eng_fast_reshape(run, g, node, in, out);
+    memset(out->data, 0, (size_t)hlo_type_bytes(&out->type));
+    return TT_OK;
+}
+
 tt_status eng_fast_scatter(eng_run *run, const hlo_graph *g, const hlo_node *node, const eng_tensor *in, eng_tensor *out) {
     const hlo_attr *a = hlo_attr_find(node, HLO_A_SCATTER_DIMENSION_NUMBERS);
     int64_t sizes[HLO_MAX_RANK] = {0};
@@ -177,7 +188,7 @@ tt_status eng_fast_scatter(eng_run *run, const hlo_graph *g, const hlo_node *nod
         return bad >= 0 ? index_plan_fail(&p, bad) : eng_not_mine;
     }
     plan_window(&s, &p, updates);
-    tt_status error = eng_fast_reshape(run, g, node, in, out);
+    tt_status error = copy_operand(run, g, node, in, out);
     if (!error && !elements(&s)) {
         int64_t work = p.n * s.outer_count;
         fast_ranges(s.run, loop_max(64, (1 << 16) / loop_max(1, work)), columns_range, &s);
