@@ -98,21 +98,21 @@ enum { SHORT_ROW = 64, SHORT_ROWS = 128 };
 /* Many short rows that follow on: turned, so that they are combined side by side. */
 static void short_rows(const job *j, int64_t from, int64_t to) {
     _Alignas(64) char block[SHORT_ROW * SHORT_ROWS * 8];
+    char identity[16]; /* also of sums: that of -0 alone is +0 */
     float wide[SHORT_ROWS];
+    fast_identity(j->op, j->acc, identity);
     for (int64_t n; from < to; from += n) {
         n = loop_min(SHORT_ROWS, to - from);
         char *acc = j->result + from * j->acc_size;
         eng_kernels_get()->transpose(j->size, block, n, j->x + from * j->inner * j->size, j->inner, n, j->inner);
+        fast_fill(acc, identity, j->acc_size, n);
         for (int64_t k = 0; k < j->inner; k++) {
             const char *x = block + k * n * j->size;
             if (j->acc != j->dtype) {
-                j->widen(k ? (char *)wide : acc, x, NULL, NULL, n);
+                j->widen(wide, x, NULL, NULL, n);
                 x = (const char *)wide;
-            } else if (!k) {
-                memcpy(acc, x, (size_t)(n * j->size));
             }
-            if (k)
-                j->combine(acc, acc, x, NULL, n);
+            j->combine(acc, acc, x, NULL, n);
         }
     }
 }
