@@ -45,6 +45,8 @@ def choose():
         return name
     if name:
         return _package_file(name.replace("-", "_"), "*pjrt*.so") or name
-    if os.environ.get("TPU_LIBRARY_PATH"):
-        return os.environ["TPU_LIBRARY_PATH"]
-    return (libtpu() or "engine") if has_tpu() else "engine"
+    if has_tpu():
+        return libtpu() or "engine"
+    # Importing jax names the installed libtpu there, TPU or not: that is no choice of the user's.
+    named = os.environ.get("TPU_LIBRARY_PATH")
+    return named if named and named != _package_file("libtpu", "libtpu.so") else "engine"

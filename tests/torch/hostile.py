@@ -18,7 +18,7 @@ import traceback
 
 import torch
 
-import torch_tpu
+from torch_tpu import _loader
 
 
 def in_child(f, *args, timeout=60):
@@ -108,7 +108,7 @@ def script(kind, n, fused):
     if kind == "alloc":
         os.environ["TORCH_TPU_FAULT"] = f"alloc:{n}"
     else:
-        core = ctypes.CDLL(os.path.join(os.path.dirname(torch_tpu.__file__), "lib", "libtorch_tpu_core.so"))
+        core = ctypes.CDLL(str(_loader.library_dir() / "libtorch_tpu_core.so"))
         core.tt_pjrt_fault_set(ctypes.c_long(n))
     errors, host, device = [], {}, {}
     for attempt in (0, 1):

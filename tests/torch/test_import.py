@@ -8,11 +8,19 @@ import sys
 import pytest
 import torch
 
+from torch_tpu import _plugin
+
 pytestmark = pytest.mark.one_mode
 
 
 def python(code, **environment):
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, env={**os.environ, **environment})
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={**os.environ, **environment},
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip(), done.stderr
 
@@ -24,18 +32,28 @@ def test_any_order_of_imports(first):
 
 
 def test_without_autoload_an_import_brings_the_device():
-    out, _ = python("import torch; print(hasattr(torch, 'tpu')); import torch_tpu; print(torch.tpu.is_available())", TORCH_DEVICE_BACKEND_AUTOLOAD="0")
+    out, _ = python(
+        "import torch; print(hasattr(torch, 'tpu')); import torch_tpu; print(torch.tpu.is_available())",
+        TORCH_DEVICE_BACKEND_AUTOLOAD="0",
+    )
     assert out.split() == ["False", "True"]
 
 
 def test_a_failing_device_warns_and_torch_lives():
-    code = "import torch_tpu._loader as l" if False else (
-        "import sys, types; m = types.ModuleType('torch_tpu._loader'); sys.modules['torch_tpu._loader'] = m\n"
-        "def load(): raise OSError('no such thing')\nm.load = load\n"
-        "import torch; print(torch.ones(2).sum().item()); import torch_tpu; print(repr(torch_tpu.load_error))"
+    code = (
+        "import torch_tpu._loader as l"
+        if False
+        else (
+            "import sys, types; m = types.ModuleType('torch_tpu._loader'); sys.modules['torch_tpu._loader'] = m\n"
+            "def load(): raise OSError('no such thing')\nm.load = load\n"
+            "import torch; print(torch.ones(2).sum().item()); import torch_tpu; print(repr(torch_tpu.load_error))"
+        )
     )
     out, err = python(code)
-    assert out.split("\n") == ["2.0", "OSError('no such thing')"] and err.count("device 'tpu' is not available: no such thing") == 1
+    assert (
+        out.split("\n") == ["2.0", "OSError('no such thing')"]
+        and err.count("device 'tpu' is not available: no such thing") == 1
+    )
 
 
 def test_a_plugin_that_is_none_fails_at_the_first_use_in_one_sentence(tmp_path):
@@ -70,7 +88,10 @@ def test_composite_ops_keep_their_autograd_formula():
     wrong = []
     for name in registered:
         base, _, overload = name.partition(".")
-        if torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{name}", "CompositeImplicitAutograd") and base not in own:
+        if (
+            torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{name}", "CompositeImplicitAutograd")
+            and base not in own
+        ):
             wrong.append(name)
     assert wrong == []
     w = torch.ones(3, 3, device="tpu", requires_grad=True)
@@ -85,7 +106,9 @@ def test_each_row_is_registered_in_all_its_forms():
 def test_entry_points():
     from importlib.metadata import entry_points
 
-    assert [e.value for e in entry_points(group="torch.backends") if e.name == "torch_tpu"] == ["torch_tpu:_autoload"]
+    assert [e.value for e in entry_points(group="torch.backends") if e.name == "torch_tpu"] == [
+        "torch_tpu:_autoload"
+    ]
     assert [e.name for e in entry_points(group="torch_dynamo_backends") if e.name == "tpu"] == ["tpu"]
 
 
@@ -127,6 +150,28 @@ print(os.read(r, 1000).decode()); os.wait()
 
 
 def test_doctor():
-    done = subprocess.run([sys.executable, "-m", "torch_tpu.doctor"], capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-m", "torch_tpu.doctor"], capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 0, done.stderr
     assert "first op" in done.stdout and "TORCH_TPU_CPU_FALLBACK" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "tpu, named, want",
+    [
+        (False, None, "engine"),
+        (False, "/site-packages/libtpu/libtpu.so", "engine"),  # jax puts it there when it is imported
+        (False, "/opt/plugin.so", "/opt/plugin.so"),
+        (True, None, "/site-packages/libtpu/libtpu.so"),
+        (True, "/opt/plugin.so", "/opt/plugin.so"),
+    ],
+)
+def test_the_plugin_that_is_chosen(monkeypatch, tpu, named, want):
+    monkeypatch.delenv("TORCH_TPU_PLUGIN", raising=False)
+    monkeypatch.delenv("TPU_LIBRARY_PATH", raising=False)
+    if named:
+        monkeypatch.setenv("TPU_LIBRARY_PATH", named)
+    monkeypatch.setattr(_plugin, "has_tpu", lambda: tpu)
+    monkeypatch.setattr(_plugin, "_package_file", lambda name, pattern: "/site-packages/libtpu/libtpu.so")
+    assert _plugin.choose() == want
