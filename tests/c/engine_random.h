@@ -44,7 +44,7 @@ __attribute__((unused)) static void fill(tt_dtype d, char *p, int64_t n, data ki
         if (part == TT_PRED)
             *p = (char)rnd(2);
         else if (tt_is_int(part) && (kind == BITS || (kind == ODD && rnd(5) == 0)))
-            tt_element_set_int(part, p, rnd(2) ? (int64_t)((uint64_t)1 << rnd(64)) - rnd(2) : (int64_t)((uint64_t)rnd(1u << 31) << 33 | rnd(1u << 31)));
+            tt_element_set_int(part, p, rnd(2) ? (int64_t)(((uint64_t)1 << rnd(64)) - (uint64_t)rnd(2)) : (int64_t)((uint64_t)rnd(1u << 31) << 33 | rnd(1u << 31)));
         else if (tt_is_int(part))
             tt_element_set_int(part, p, between(-8, 8));
         else if (kind == ODD && rnd(12) == 0)
