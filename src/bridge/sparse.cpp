@@ -150,11 +150,10 @@ static Tensor places(const Tensor &sparse, c10::IntArrayRef sizes, int64_t spars
     return place;
 }
 
-static int64_t product(c10::IntArrayRef sizes) {
-    int64_t n = 1;
-    for (const auto size : sizes)
-        n *= size;
-    return n;
+static std::vector<int64_t> sparse_dims_as_one(c10::IntArrayRef sizes, int64_t sparse_dim) {
+    std::vector<int64_t> result(sizes.begin() + sparse_dim, sizes.end());
+    result.insert(result.begin(), c10::multiply_integers(sizes.begin(), sizes.begin() + sparse_dim));
+    return result;
 }
 
 static Tensor coalesce(const Tensor &self) {
@@ -203,9 +202,7 @@ static Tensor &add_to_dense(const Tensor &dense, const Tensor &sparse, const at:
     const int64_t dims = sparse.sparse_dim();
     if (!sparse._nnz() || !out.numel())
         return out;
-    std::vector<int64_t> sizes{product(out.sizes().slice(0, static_cast<size_t>(dims)))};
-    const auto rest = out.sizes().slice(static_cast<size_t>(dims));
-    sizes.insert(sizes.end(), rest.begin(), rest.end());
+    const auto sizes = sparse_dims_as_one(out.sizes(), dims);
     const Tensor values = sparse._values().to(out.scalar_type());
     if (out.is_contiguous()) {
         out.view(sizes).index_add_(0, places(sparse, out.sizes(), dims), values, alpha);
@@ -245,10 +242,7 @@ static void mul_out(const c10::OperatorHandle &op, Stack *stack) {
     Tensor factor = b;
     if (dense) {
         const int64_t dims = a.sparse_dim();
-        std::vector<int64_t> sizes{product(a.sizes().slice(0, static_cast<size_t>(dims)))};
-        const auto rest = a.sizes().slice(static_cast<size_t>(dims));
-        sizes.insert(sizes.end(), rest.begin(), rest.end());
-        factor = b.reshape(sizes).index_select(0, places(a, a.sizes(), dims));
+        factor = b.reshape(sparse_dims_as_one(a.sizes(), dims)).index_select(0, places(a, a.sizes(), dims));
     }
     const Tensor values = a._values().mul(factor);
     Tensor result =
