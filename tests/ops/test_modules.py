@@ -2,15 +2,12 @@
 buffers after it. A sample of the entries runs in strict mode each time; the rest, and fused mode, are marked slow."""
 
 import copy
-import warnings
 
 import pytest
 import torch
 from torch.nn.utils.rnn import PackedSequence
 from torch.testing._internal.common_modules import ModuleErrorEnum, module_db
 from torch.utils._pytree import tree_leaves
-
-from torch_tpu import debug
 
 FAST = """Linear Bilinear Embedding Conv1d Conv2d ConvTranspose2d LazyConv1d AdaptiveAvgPool2d AdaptiveMaxPool2d AvgPool2d MaxPool2d LPPool2d
 FractionalMaxPool2d BatchNorm1d BatchNorm2d InstanceNorm2d GroupNorm LayerNorm RMSNorm LocalResponseNorm CrossEntropyLoss NLLLoss CTCLoss
@@ -19,7 +16,7 @@ FAST_INPUTS = 3
 TOLERANCE = {
     "nn.CTCLoss": 1.5e-4
 }  # of the largest value; sums over all paths, where the CPU too is 9e-5 off float64
-MODES = {"strict": "DEFER_NEVER", "fused": "DEFER_AND_FUSE"}
+MODES = ("strict", "fused")  # what the fixture `eager` takes
 
 
 def cases():
@@ -32,17 +29,6 @@ def cases():
                 yield pytest.param(info, training, mode, limit, id=name, marks=marks)
                 if fast:
                     yield pytest.param(info, training, mode, None, id=name + "-all", marks=pytest.mark.slow)
-
-
-@pytest.fixture
-def eager(request):
-    with (
-        torch.tpu.set_eager_mode(torch.tpu.EagerMode[MODES[request.param]]),
-        debug.no_fallback(),
-        warnings.catch_warnings(),
-    ):
-        warnings.simplefilter("ignore")
-        yield
 
 
 def move(tree, device="tpu"):

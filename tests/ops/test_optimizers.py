@@ -2,17 +2,14 @@
 against the loop on the CPU, parameters and states. A sample runs in strict mode each time; the rest, and fused mode, are marked slow."""
 
 import itertools
-import warnings
 
 import pytest
 import torch
 from torch.testing._internal.common_optimizers import optim_db
 
-from torch_tpu import debug
-
 STEPS = 10
 FAST_INPUTS = 2
-MODES = {"strict": "DEFER_NEVER", "fused": "DEFER_AND_FUSE"}
+MODES = ("strict", "fused")  # what the fixture `eager` takes
 IMPLEMENTATIONS = {
     "foreach": {"foreach": True},
     "fused": {"fused": True},
@@ -40,17 +37,6 @@ def cases():
                 yield pytest.param(
                     info, i, impl, dtype, mode, id=name, marks=() if fast else pytest.mark.slow
                 )
-
-
-@pytest.fixture
-def eager(request):
-    with (
-        torch.tpu.set_eager_mode(torch.tpu.EagerMode[MODES[request.param]]),
-        debug.no_fallback(),
-        warnings.catch_warnings(),
-    ):
-        warnings.simplefilter("ignore")
-        yield
 
 
 def values(info, dtype, seed):
