@@ -22,13 +22,13 @@ class Floors:
         """What is asked of a row against a peer, or None."""
         return next((f[key] for f in self.goals if key in f and re.search(f["rows"], row)), None)
 
-    def lowered(self, row, key):
+    def lowered(self, row, key, threads):
         """The table of today's lower floor, or None."""
-        return next((f for f in self.below if key in f and re.search(f["rows"], row)), None)
+        return next((f for f in self.below if key in f and re.search(f["rows"], row) and f.get("threads", threads) == threads), None)
 
-    def floor(self, row, key):
+    def floor(self, row, key, threads):
         """What fails the bench."""
-        lowered = self.lowered(row, key)
+        lowered = self.lowered(row, key, threads)
         return lowered[key] if lowered else self.goal(row, key)
 
 
@@ -40,23 +40,22 @@ class Table:
 
     def add(self, line):
         line |= {"machine": self.machine, "day": datetime.date.today().isoformat()}
-        if line["threads"] == 1:
-            self.judge(line)
+        self.judge(line)
         with open(RESULTS, "a") as results:
             print(json.dumps(line), file=results)
         print(text(line), flush=True)
 
     def judge(self, line):
-        row = line["row"]
+        row, threads = line["row"], line["threads"]
         enough = self.floors.goal(row, "or_stream")
         line["verdicts"] = {}
         for peer, (ratio, _) in line["ratios"].items():
-            goal, floor = self.floors.goal(row, peer), self.floors.floor(row, peer)
-            if goal is None or ratio >= goal or (enough and line["ratios"]["stream"][0] >= enough):
+            goal, floor = self.floors.goal(row, peer), self.floors.floor(row, peer, threads)
+            if goal is None or ratio >= goal or (enough and line["ratios"].get("stream", [0])[0] >= enough):
                 continue
             line["verdicts"][peer] = "below goal" if ratio >= floor else "under"
             if ratio < floor:
-                self.under.append(f"{row}: {ratio:.2f} of {peer}, {floor} asked")
+                self.under.append(f"{row}: {ratio:.2f} of {peer}{' on two threads' if threads == 2 else ''}, {floor} asked")
 
     def close(self, page):
         if page:
@@ -76,7 +75,7 @@ SECTIONS = {
 INTRODUCTION = """# Performance
 
 `make bench` wrote this page from its last results of each row ({days}; torch {torch}; {processor}). `make bench ROWS=regex`
-measures some rows anew, `QUICK=1` with few repeats, `THREADS=2` with two threads. The peers are installed aside, in `.bench/`.
+measures some rows anew, `QUICK=1` with few repeats, `THREADS=2` only those of two threads. The peers are installed aside, in `.bench/`.
 
 A ratio is **the peer's time divided by ours**: above 1 we are faster. One thread, process CPU time, no spinning, every peer a process of its
 own on the same core, sampled in turn; the first figure compares minima, the one in brackets medians. `2T` compares wall minima of two threads.
@@ -141,8 +140,8 @@ def of_limit(line):
 def reasons(floors, lines):
     out = []
     for table in floors.below:
-        rows = [f"{row} {line['ratios'][k][0]:.2f} of {k} ({floors.goal(row, k)} asked)" for (row, threads), line in lines.items() if threads == 1
-                for k, v in line.get("verdicts", {}).items() if floors.lowered(row, k) is table]  # fmt: skip
+        rows = [f"{row}{' 2T' if threads == 2 else ''} {line['ratios'][k][0]:.2f} of {k} ({floors.goal(row, k)} asked)" for (row, threads), line in lines.items()
+                for k, v in line.get("verdicts", {}).items() if floors.lowered(row, k, threads) is table]  # fmt: skip
         if rows:
             out.append(f"- {table['reason']} — {'; '.join(rows)}")
     return ["", "## Below what is asked for, and what would close it", "", *out] if out else []
@@ -178,13 +177,13 @@ def amount(value, memory=False):
 
 
 def text(line):
-    parts, memory = [f"{line['row']:40}"], line["row"].startswith("memory")
+    parts, memory = [f"{line['row'] + (' 2T' if line['threads'] == 2 else ''):40}"], line["row"].startswith("memory")
     parts += [f"{mode} {amount(t[0], memory)}" for mode, t in line["times"].items() if mode.startswith("ours")]
     for peer, (least, median) in line["ratios"].items():
         mark = {"under": " UNDER", "below goal": " below goal"}.get(line.get("verdicts", {}).get(peer), "")
         parts.append(f"| {peer} {least:.2f} ({median:.2f}){mark}")
     best = min((t[0] for mode, t in line["times"].items() if mode.startswith("ours")), default=0)
-    if best and line.get("flops"):
+    if best and line.get("flops") and line["threads"] == 1:
         parts.append(f"{line['flops'] / best / 1e9:.0f} GF/s")
     parts += [f"[{mode}: {error}]" for mode, error in line["errors"].items()]
     return "  ".join(parts)

@@ -19,17 +19,18 @@ import report
 
 COMPARED = {"torch": "ours", "inductor": "ours compiled", "xla": "ours compiled"}
 COMPARED_MODEL = {"torch": "ours fused", "inductor": "ours compiled", "anchor": "ours", "anchor fused": "ours fused", "anchor compiled": "ours compiled"}
+ONE_THREAD = r"^(host|cold)| L1$"  # rows that measure what a second thread does not share
 COLD = [name.replace("model", "cold") for name in models.NAMES]
 
 
-def pairs_of(row):
-    """[(our mode, the peer's mode)] that a row compares."""
+def pairs_of(row, threads):
+    """[(our mode, the peer's mode)] that a row compares; with several threads only PyTorch's eager mode."""
     if row in cases.CASES:
         case = cases.CASES[row]
         pairs = {p: "ours recording" if case.fused else COMPARED[p] for p in case.peers}
     else:
         pairs = COMPARED_MODEL
-    return [(ours, peer) for peer, ours in pairs.items() if peers.available(peer)]
+    return [(ours, peer) for peer, ours in pairs.items() if peers.available(peer) and (threads == 1 or peer == "torch")]
 
 
 class Bench:
@@ -116,12 +117,14 @@ def limit(line, name, mode, value):
 
 def measure(bench, row):
     """The lines of one row."""
-    pairs = [pair for pair in pairs_of(row) if re.search(bench.against, pair[1])]
-    modes = list(dict.fromkeys(mode for pair in pairs for mode in pair))
     threads = bench.threads
+    pairs = [pair for pair in pairs_of(row, threads) if re.search(bench.against, pair[1])]
+    modes = list(dict.fromkeys(mode for pair in pairs for mode in pair))
+    if not modes:
+        return []
     if row not in COLD:
         line = line_of(row, bench.interleave(row, modes), pairs, threads)
-        if line.get("moved"):
+        if line.get("moved") and threads == 1:
             rate = bench.machine[line["stream"]]
             for mode in ("ours compiled", "ours"):
                 limit(line, "stream", mode, line["moved"] / rate)
@@ -142,7 +145,7 @@ def main():
     parser.add_argument("--rows", default="", help="only rows that match this regular expression")
     parser.add_argument("--against", default="", help="only peers that match this one")
     parser.add_argument("--quick", action="store_true", help="few repeats, to iterate")
-    parser.add_argument("--threads", type=int, nargs="+", default=[1], help="1: process CPU time; 2: wall time")
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="1: process CPU time; 2: wall time, rows of some size")
     parser.add_argument("--page", action="store_true", help="write docs/performance.md, as a run of all rows does")
     options = parser.parse_args()
     peers.build()
@@ -153,7 +156,7 @@ def main():
     table = report.Table(machine, every)
     for threads in options.threads:
         bench = Bench(threads, 9 if options.quick else 40, 1 if options.quick else 6, machine, options.against)
-        for row in rows:
+        for row in rows if threads == 1 else [row for row in rows if not re.search(ONE_THREAD, row)]:
             for line in measure(bench, row):
                 table.add(line)
         bench.close()
