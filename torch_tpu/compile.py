@@ -111,9 +111,28 @@ def tpu(graph_module, example_inputs, **options):
         raise TypeError(f"backend 'tpu' has no option {', '.join(sorted(unknown))}; it takes {', '.join(sorted(_OPTIONS))}")
     compile_as = {kind: functools.partial(compile_graph, name=kind) for kind in ("forward", "backward", "inference")}
     compiler = aot_autograd(
-        fw_compiler=compile_as["forward"], bw_compiler=compile_as["backward"], inference_compiler=compile_as["inference"]
+        fw_compiler=compile_as["forward"],
+        bw_compiler=compile_as["backward"],
+        inference_compiler=compile_as["inference"],
+        keep_inference_input_mutations=True,  # or an epilogue in Python copies each of them
     )
+    _spare_calls(graph_module)
     return compiler(graph_module, example_inputs)
+
+
+def _spare_calls(graph_module):
+    """Dynamo's code around a graph makes calls that nothing of ours needs and that cost more than a small kernel: it tells a profiler
+    how long arguments take to load, and it looks up the current stream. Without them where they are not asked for."""
+    from torch._dynamo import config
+
+    if hasattr(config, "record_runtime_overhead") and not torch.autograd.profiler._is_profiler_enabled:
+        config.record_runtime_overhead = False
+    try:
+        from torch._dynamo.graph_bytecode_inputs import index_to_bytecode_constructor as objects
+    except ImportError:  # before 2.13
+        return
+    if len(objects) == 1 and not any("stream" in str(n.target) for n in graph_module.graph.nodes if n.op == "call_function"):
+        objects.clear()  # it was the current stream
 
 
 @functools.cache
