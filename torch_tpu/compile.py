@@ -36,13 +36,7 @@ def compile_graph(graph_module, example_inputs, name="graph"):
     device = _graph_device(graph_module, example_inputs)
     if device is None:
         return make_boxed_func(graph_module.forward)
-    run = _Graph(graph_module, device, name)
-
-    def boxed(arguments):
-        return run(arguments)
-
-    boxed._boxed_call = True
-    return boxed
+    return _Graph(graph_module, device, name).boxed()
 
 
 class _Graph:
@@ -54,7 +48,6 @@ class _Graph:
     def __init__(self, graph_module, device, name):
         self.graph_module, self.device, self.name = graph_module, device, name
         self.tapes, self.refused = [], 0
-        self.play, self.flush = torch.ops.tpu_bridge.tape_play.default, torch.ops.tpu_bridge.flush.default  # looked up once
         names = {n.target for n in graph_module.graph.nodes if n.op == "get_attr"}
         values = [functools.reduce(getattr, n.split("."), graph_module) for n in sorted(names)]
         self.attributes = [v for v in values if isinstance(v, torch.Tensor)]
@@ -63,14 +56,30 @@ class _Graph:
         for tape in self.tapes:
             torch.ops.tpu_bridge.tape_drop(tape)
 
-    def __call__(self, arguments):
-        given = [*arguments, *self.attributes] if self.attributes else arguments
-        for tape in self.tapes:
-            played, results = self.play(tape, given)
-            if played:
-                given = arguments.clear()  # what nobody else holds may be overwritten by the program
-                self.flush(self.device, "a captured graph ends")
-                return results
+    def boxed(self):
+        """The callable that AOTAutograd wants: it empties the list of its arguments."""
+        ops = torch.ops.tpu_bridge
+        play, flush = ops.tape_play.default._op, ops.flush.default._op  # a small kernel takes no longer than a few calls of Python do
+        tapes, attributes, capture = self.tapes, self.attributes, self.capture
+        at_once = self.name == "inference"  # else what nobody but the list holds may be overwritten by the program: let go of it first
+
+        def boxed(arguments):
+            given = [*arguments, *attributes] if attributes else arguments
+            for tape in tapes:
+                results = play(tape, given, at_once)
+                if results is not None:
+                    arguments.clear()
+                    if not at_once:
+                        given = None
+                        flush(self.device, "a captured graph ends")
+                    return results
+            return capture(arguments)
+
+        boxed._boxed_call = True
+        return boxed
+
+    def capture(self, arguments):
+        given = [*arguments, *self.attributes]
         ops = torch.ops.tpu_bridge
         taped = self.refused < self._MOST_TAPES and all(isinstance(a, torch.Tensor) for a in arguments)
         ops.capture_begin(self.device, self.name)
@@ -80,7 +89,7 @@ class _Graph:
             results = self.graph_module(*arguments)
             if watched:
                 self._keep(ops, given, results)
-            given = arguments.clear()
+            given = arguments.clear()  # as above
             finished = True
         finally:
             ops.capture_end(finished)

@@ -7,6 +7,8 @@ namespace tpu {
 
 using Tensors = std::vector<Tensor>;
 using Maybe = c10::List<std::optional<Tensor>>;
+constexpr int kFew = 16;
+using Storages = c10::SmallVector<tt_storage *, kFew>;
 
 namespace {
 struct Shape {
@@ -26,6 +28,7 @@ struct Result {
 };
 
 struct Tape {
+    int device;
     tt_tape *core;
     std::vector<Shape> arguments;
     std::vector<Result> results;
@@ -46,8 +49,7 @@ tt_storage *core_storage(const Tensor &t) {
     return static_cast<tt_storage *>(t.storage().data_ptr().get_context());
 }
 
-bool storages_of(const Tensors &tensors, std::vector<tt_storage *> &out) {
-    out.reserve(tensors.size() + 1);
+bool storages_of(const Tensors &tensors, Storages &out) {
     for (const Tensor &t : tensors) {
         if (!plain(t))
             return false;
@@ -61,7 +63,7 @@ uint32_t version_of(const Tensor &t) {
 }
 
 bool watch(int64_t device, const Tensors &arguments) {
-    std::vector<tt_storage *> storages;
+    Storages storages;
     if (!storages_of(arguments, storages))
         return false;
     const std::lock_guard<std::mutex> guard(g_lock);
@@ -74,7 +76,8 @@ bool watch(int64_t device, const Tensors &arguments) {
 
 int64_t make(int64_t device, const Tensors &arguments, const Maybe &results) {
     auto tape = std::make_unique<Tape>();
-    std::vector<tt_storage *> storages;
+    tape->device = static_cast<int>(device);
+    Storages storages;
     const std::lock_guard<std::mutex> guard(g_lock);
     for (size_t i = 0; i < arguments.size(); i++) {
         tape->arguments.emplace_back(arguments[i]);
@@ -95,7 +98,7 @@ int64_t make(int64_t device, const Tensors &arguments, const Maybe &results) {
         tape->results.push_back(std::move(result));
     }
     storages.push_back(nullptr);
-    tape->core = tt_tape_create(static_cast<int>(device), static_cast<int>(storages.size()) - 1, storages.data());
+    tape->core = tt_tape_create(tape->device, static_cast<int>(storages.size()) - 1, storages.data());
     if (!tape->core)
         return -1;
     g_tapes.push_back(std::move(tape));
@@ -109,13 +112,13 @@ Tensor over(c10::Storage storage, const Shape &shape) {
     return Tensor(std::move(tensor));
 }
 
-Maybe results_of(const Tape &tape, const Tensors &arguments, tt_storage *const *made) {
+Maybe results_of(const Tape &tape, c10::ArrayRef<IValue> arguments, tt_storage *const *made) {
     int n_made;
     const tt_tape_result *codes = tt_tape_results(tape.core, &n_made);
-    std::vector<c10::Storage> storages;
+    c10::SmallVector<c10::Storage, kFew> storages;
     for (int k = 0; k < n_made; k++)
-        storages.emplace_back(c10::Storage(c10::make_intrusive<c10::StorageImpl>(
-            c10::StorageImpl::use_byte_size_t(), static_cast<size_t>(tt_storage_bytes(made[k])), make_data_ptr(made[k]), allocator(), true)));
+        storages.emplace_back(c10::make_intrusive<c10::StorageImpl>(
+            c10::StorageImpl::use_byte_size_t(), static_cast<size_t>(tt_storage_bytes(made[k])), make_data_ptr(made[k]), allocator(), true));
     Maybe out;
     out.reserve(tape.results.size());
     for (size_t i = 0; i < tape.results.size(); i++) {
@@ -123,38 +126,61 @@ Maybe results_of(const Tape &tape, const Tensors &arguments, tt_storage *const *
         if (!r.shape)
             out.push_back(std::nullopt);
         else if (r.same >= 0)
-            out.push_back(arguments[static_cast<size_t>(r.same)]);
+            out.push_back(arguments[static_cast<size_t>(r.same)].toTensor());
         else if (codes[i].arg >= 0)
-            out.push_back(over(arguments[static_cast<size_t>(codes[i].arg)].storage(), *r.shape));
+            out.push_back(over(arguments[static_cast<size_t>(codes[i].arg)].toTensor().storage(), *r.shape));
         else
             out.push_back(over(storages[static_cast<size_t>(codes[i].made)], *r.shape));
     }
     return out;
 }
 
-std::tuple<bool, Maybe> play(int64_t number, const Tensors &arguments) {
+// The storages of a call's arguments, if they are of the kind that the tape was made of.
+bool fits(const Tape &tape, c10::ArrayRef<IValue> arguments, Storages &out) {
+    if (arguments.size() != tape.arguments.size())
+        return false;
+    for (size_t i = 0; i < arguments.size(); i++) {
+        const Tensor &t = arguments[i].toTensor();
+        if (!plain(t) || !(tape.arguments[i] == t))
+            return false;
+        out.push_back(core_storage(t));
+    }
+    return true;
+}
+
+std::optional<Maybe> played(int64_t number, c10::ArrayRef<IValue> arguments, bool run) {
     const Tape *tape;
     {
         const std::lock_guard<std::mutex> guard(g_lock);
         tape = g_tapes.at(static_cast<size_t>(number)).get();
     }
-    std::vector<tt_storage *> storages;
-    if (!tape || arguments.size() != tape->arguments.size() || !storages_of(arguments, storages))
-        return {false, Maybe()};
-    for (size_t i = 0; i < arguments.size(); i++)
-        if (!(tape->arguments[i] == arguments[i]))
-            return {false, Maybe()};
+    Storages storages, made;
+    if (!tape || !fits(*tape, arguments, storages))
+        return std::nullopt;
     int n_made;
     tt_tape_results(tape->core, &n_made);
-    std::vector<tt_storage *> made(static_cast<size_t>(n_made) + 1);
-    bool played = false;
-    check(tt_tape_play(tape->core, static_cast<int>(storages.size()), storages.data(), &played, made.data()));
-    if (!played)
-        return {false, Maybe()};
-    for (const int i : tape->bumped)
-        if (!arguments[static_cast<size_t>(i)].is_inference())
-            arguments[static_cast<size_t>(i)].unsafeGetTensorImpl()->bump_version();
-    return {true, results_of(*tape, arguments, made.data())};
+    made.resize(static_cast<size_t>(n_made) + 1);
+    bool fitted = false;
+    check(tt_tape_play(tape->core, static_cast<int>(storages.size()), storages.data(), &fitted, made.data()));
+    if (!fitted)
+        return std::nullopt;
+    for (const int i : tape->bumped) {
+        const Tensor &t = arguments[static_cast<size_t>(i)].toTensor();
+        if (!t.is_inference())
+            t.unsafeGetTensorImpl()->bump_version();
+    }
+    auto results = results_of(*tape, arguments, made.data());
+    if (run)
+        check(tt_flush(tape->device, "a captured graph ends"));
+    return results;
+}
+
+// On the stack, since lists that are converted are copied: this is what a compiled call does.
+void play(const c10::OperatorHandle &, Stack *stack) {
+    const auto given = torch::jit::last(*stack, 3);
+    IValue result = played(given[0].toInt(), given[1].toListRef(), given[2].toBool());
+    torch::jit::drop(*stack, 3);
+    stack->push_back(std::move(result));
 }
 } // namespace
 
@@ -162,8 +188,8 @@ void register_tapes(torch::Library &m) {
     m.def("tape_watch(int device, Tensor[] arguments) -> bool", [](int64_t device, const Tensors &arguments) { return watch(device, arguments); });
     m.def("tape_make(int device, Tensor[] arguments, Tensor?[] results) -> int",
           [](int64_t device, const Tensors &arguments, const Maybe &results) { return make(device, arguments, results); });
-    m.def("tape_play(int tape, Tensor[] arguments) -> (bool, Tensor?[])",
-          [](int64_t tape, const Tensors &arguments) { return play(tape, arguments); });
+    // None: the tape does not fit these arguments. Without `run`, a flush is to follow.
+    m.def("tape_play(int tape, Tensor[] arguments, bool run) -> Tensor?[]?", torch::CppFunction::makeFromBoxedFunction<&play>());
     m.def("tape_drop(int tape) -> ()", [](int64_t number) {
         const std::lock_guard<std::mutex> guard(g_lock);
         std::unique_ptr<Tape> &tape = g_tapes.at(static_cast<size_t>(number));

@@ -1,6 +1,7 @@
 """torch.compile(backend="tpu"): one program a graph, values and gradients as eager gives them."""
 
 import copy
+import gc
 
 import pytest
 import torch
@@ -99,3 +100,41 @@ def test_unknown_option_is_refused():
 def test_cpu_graph_still_runs():
     compiled = torch.compile(lambda x: x * 2 + 1, backend="tpu")
     assert torch.equal(compiled(torch.ones(3)), torch.full((3,), 3.0))
+
+
+def test_streams_and_events_in_a_graph():
+    other = torch.Stream(device="tpu:0")
+
+    def f(x):
+        here, event = torch.accelerator.current_stream(), torch.Event(device="tpu")
+        with other:
+            y = x + 1
+        event.record(here)
+        event.wait(here)
+        return y * 2, here
+
+    def current(x):
+        return x + 1, torch.accelerator.current_stream()
+
+    x = torch.randn(4, device="tpu")
+    for function, want in (f, (x + 1) * 2), (current, x + 1):
+        compiled = torch.compile(function, backend="tpu")
+        for _ in range(3):
+            got, stream = compiled(x)
+            gc.collect()
+            assert torch.equal(got, want) and stream == torch.accelerator.current_stream()
+
+
+def test_an_input_written_in_place_is_seen_by_autograd():
+    def f(x, y):
+        x.mul_(2)
+        return x + y
+
+    compiled = torch.compile(f, backend="tpu")
+    x, w = torch.ones(3, device="tpu"), torch.ones(3, device="tpu", requires_grad=True)
+    for times in (2, 4, 8):
+        product, before = x * w, x._version
+        got = compiled(x, torch.ones(3, device="tpu"))
+        assert x._version > before and got.tolist() == [times + 1.0] * 3 and x.tolist() == [float(times)] * 3
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            product.sum().backward()
