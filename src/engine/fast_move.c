@@ -170,28 +170,40 @@ tt_status eng_fast_dynamic_update_slice(eng_run *run, const hlo_graph *g, const 
     return TT_OK;
 }
 
+#define COUNT(dtype, T)                                                       \
+    case dtype:                                                               \
+        for (int64_t i = 0; i < n; i++)                                       \
+            ((T *)out)[i] = (T)i;                                             \
+        return;
+
+static FAST_CLONES void count_up(tt_dtype dtype, int64_t n, void *out) {
+    switch ((int)dtype) {
+        COUNT(TT_I32, int32_t)
+        COUNT(TT_I64, int64_t)
+        COUNT(TT_F32, float)
+    }
+    for (int64_t i = 0; i < n; i++) {
+        char *at = (char *)out + i * tt_dtype_size(dtype);
+        tt_is_int(dtype) ? tt_element_set_int(dtype, at, i) : tt_element_set(dtype, at, (double)i);
+    }
+}
+
 /* Rows of one value each along the dim, repeated; the innermost dim counts. */
 tt_status eng_fast_iota(eng_run *run, const hlo_graph *g, const hlo_node *node, const eng_tensor *in, eng_tensor *out) {
     int dim = (int)hlo_attr_int(node, HLO_A_IOTA_DIMENSION, 0), size = size_of(out);
     tt_dtype dtype = out->type.dtype;
-    int64_t n, inner = 1, to[HLO_MAX_RANK], from[HLO_MAX_RANK] = {0};
+    int64_t n, to[HLO_MAX_RANK], from[HLO_MAX_RANK] = {0};
     (void)run, (void)g, (void)in;
     if (dim < 0 || dim >= out->type.rank || (!tt_is_int(dtype) && !tt_is_float(dtype)) || !hlo_type_elements(&out->type))
         return hlo_type_elements(&out->type) ? eng_not_mine : TT_OK;
     n = out->type.dims[dim];
-    for (int d = dim + 1; d < out->type.rank; d++)
-        inner *= out->type.dims[d];
-    char *count = eng_scratch(FAST_SCRATCH, (size_t)(n * size));
+    const bool all = n == hlo_type_elements(&out->type);
+    char *count = all ? out->data : eng_scratch(FAST_SCRATCH, (size_t)(n * size));
     if (!count)
         return eng_not_mine;
-    for (int64_t i = 0; i < n; i++) {
-        if (dtype == TT_I64)
-            memcpy(count + i * 8, &i, 8);
-        else if (tt_is_int(dtype))
-            tt_element_set_int(dtype, count + i * size, i);
-        else
-            tt_element_set(dtype, count + i * size, (double)i);
-    }
+    count_up(dtype, n, count);
+    if (all)
+        return TT_OK;
     fast_strides(&out->type, to);
     from[dim] = size;
     fast_copy(out->type.rank, out->type.dims, size, out->data, to, count, from);

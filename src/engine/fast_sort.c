@@ -1,64 +1,454 @@
 /* fast_sort.c - sort by the comparators that hlo_sort builds, and top_k.
  *
- * Keys become unsigned numbers that sort as the elements do; a row is a list of (key, position), sorted stably: short lists by
- * insertion, long ones by radix, digits that all share skipped. Then every operand is permuted. */
+ * Keys become unsigned numbers that sort as the elements do. A row is sorted as words, the key above, the position below: words are
+ * distinct, so that any way of sorting them is stable. They are spread by their leading differing bits, again and again, until few
+ * are left, which go where their rank says. top_k keeps a list of (key, position). */
 #include "engine/fast.h"
+#include "engine/fast_gemm.h"
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct entry { uint64_t key; uint32_t at; } entry;
-
 /* total: -0 before +0 and NaNs by their bits (top_k); else zeros tie and NaNs tie, greatest. */
-typedef struct order { tt_dtype dtype; int size; bool descending, total; } order;
+typedef struct order { tt_dtype dtype; int size; bool descending, total; uint64_t infinity; } order;
 
 #define KEY(T)                                                                                    \
-    v = ties && (v & rest) > (T)inf ? rest : v;                                                   \
+    v = ties && (v & rest) > inf ? rest : v;                                                   \
     v = ties && v == sign ? 0 : v;                                                                \
     v = is_float && (v & sign) ? (T)~v : (T)(v ^ flip);                                           \
     out[i] = (T)(v ^ flip_all);
 
-/* Keys of n elements, `stride` bytes apart. The loops are plain so that the compiler vectorises them. */
-#define KEYS(bits, T)                                                                   \
-    static FAST_CLONES void keys_##bits(const order *o, uint64_t inf, const char *x, int64_t stride, int64_t n, uint64_t *out) { \
+/* Keys of n elements. The loops are plain so that the compiler vectorises them. */
+#define KEYS(bits, T)                                                                             \
+    static FAST_CLONES void keys_##bits(const order *o, const char *x, int64_t n, uint64_t *out) { \
+        const T inf = (T)o->infinity;                                                             \
         const T sign = (T)((T)1 << (bits - 1)), rest = (T)(sign - 1);                             \
         bool is_float = tt_dtype_class(o->dtype) == TT_CLASS_FLOAT, ties = is_float && !o->total; \
         T flip_all = o->descending ? (T)-1 : 0, flip = is_float || tt_dtype_class(o->dtype) == TT_CLASS_SINT ? sign : 0; \
-        if (stride == sizeof(T)) /* vectorised */                                                 \
-            for (int64_t i = 0; i < n; i++) {                                                     \
-                T v;                                                                              \
-                memcpy(&v, x + i * (int64_t)sizeof(T), sizeof v);                                 \
-                KEY(T)                                                                            \
-            }                                                                                     \
-        else                                                                                      \
-            for (int64_t i = 0; i < n; i++) {                                                     \
-                T v;                                                                              \
-                memcpy(&v, x + i * stride, sizeof v);                                             \
-                KEY(T)                                                                            \
-            }                                                                                     \
+        for (int64_t i = 0; i < n; i++) {                                                         \
+            T v;                                                                                  \
+            memcpy(&v, x + i * (int64_t)sizeof(T), sizeof v);                                     \
+            KEY(T)                                                                                \
+        }                                                                                         \
     }
 KEYS(8, uint8_t)
 KEYS(16, uint16_t)
 KEYS(32, uint32_t)
 KEYS(64, uint64_t)
 
-static void keys_of(const order *o, const char *x, int64_t stride, int64_t n, uint64_t *out) {
+static void keys_of(const order *o, const char *x, int64_t n, uint64_t *out) {
     switch (o->size) {
-    case 1: keys_8(o, 0, x, stride, n, out); return;
-    case 2: keys_16(o, o->dtype == TT_BF16 ? 0x7F80 : 0x7C00, x, stride, n, out); return;
-    case 4: keys_32(o, 0x7F800000, x, stride, n, out); return;
-    default: keys_64(o, 0x7FFull << 52, x, stride, n, out);
+    case 1: keys_8(o, x, n, out); return;
+    case 2: keys_16(o, x, n, out); return;
+    case 4: keys_32(o, x, n, out); return;
+    default: keys_64(o, x, n, out);
     }
 }
 
-static void fill_entries(const order *o, const char *x, int64_t stride, int64_t n, entry *out) {
-    uint64_t keys[256];
-    for (int64_t at = 0; at < n; at += 256) {
-        int64_t m = loop_min(256, n - at);
-        keys_of(o, x + at * stride, stride, m, keys);
-        for (int64_t i = 0; i < m; i++)
-            out[at + i] = (entry){keys[i], (uint32_t)(at + i)};
+static order order_make(tt_dtype dtype, bool descending, bool total) {
+    const uint64_t infinity = dtype == TT_BF16 ? 0x7F80 : dtype == TT_F16 ? 0x7C00 : dtype == TT_F32 ? 0x7F800000 : 0x7FFull << 52;
+    return (order){dtype, tt_dtype_size(dtype), descending, total, infinity};
+}
+
+/* ---- sort: words ---- */
+
+typedef int64_t word; /* not negative: every instruction set compares signed numbers */
+enum { LEAF = 64, BLOCK = 256, DIGIT = 8, WORD_BITS = 63, PARTS = 16, PART = 1 << 12, MOST_KEPT = 1 << 20 };
+typedef word word8 __attribute__((vector_size(64)));
+
+static int bits_of(uint64_t x) {
+    return x ? 64 - __builtin_clzll(x) : 0;
+}
+
+/* At most LEAF words; x may be out. */
+static FAST_CLONES void sort_leaf(const word *x, int64_t n, word *out) {
+    union { word8 v[LEAF / 8]; word w[LEAF]; } all, rank;
+    if (n <= 1) {
+        out[0] = n ? x[0] : out[0];
+        return;
+    }
+    all.v[(n - 1) / 8] = (word8){0} + INT64_MAX;
+    memcpy(all.w, x, (size_t)n * sizeof *x);
+    for (int64_t k = 0; k < n; k += 8) {
+        const word8 v = all.v[k / 8];
+        word8 less = {0};
+        for (int64_t i = 0; i < n; i++)
+            less -= (word8)(all.w[i] < v);
+        rank.v[k / 8] = less;
+    }
+    for (int64_t i = 0; i < n; i++)
+        out[rank.w[i]] = all.w[i];
+}
+
+static FAST_CLONES uint64_t differing_bits(const word *x, int64_t n) {
+    word all = 0;
+    for (int64_t i = 0; i < n; i++)
+        all |= x[i] ^ x[0];
+    return (uint64_t)all;
+}
+
+/* How many bits to spread n words by, so that about 16 of them stay together. */
+static int digit_bits(int64_t n) {
+    return (int)loop_max(1, loop_min(DIGIT, bits_of((uint64_t)n) - 4));
+}
+
+/* Sorts x in place, or to `other` if so asked; both are overwritten. Words whose bits from `low` on are equal lie in order. */
+static void sort_words(word *x, word *other, int64_t n, int low, bool to_other) {
+    uint32_t end[1 << DIGIT];
+    if (n <= LEAF) {
+        sort_leaf(x, n, to_other ? other : x);
+        return;
+    }
+    const int top = bits_of(differing_bits(x, n));
+    if (top <= low) {
+        if (to_other)
+            memcpy(other, x, (size_t)n * sizeof *x);
+        return;
+    }
+    const int digit = (int)loop_min(digit_bits(n), top - low), shift = top - digit;
+    const word mask = (1 << digit) - 1;
+    memset(end, 0, sizeof *end << digit);
+    for (int64_t i = 0; i < n; i++)
+        end[x[i] >> shift & mask]++;
+    uint32_t sum = 0;
+    for (word d = 0; d <= mask; d++) {
+        const uint32_t here = end[d];
+        end[d] = sum;
+        sum += here;
+    }
+    for (int64_t i = 0; i < n; i++)
+        other[end[x[i] >> shift & mask]++] = x[i];
+    if (shift == low && !to_other)
+        memcpy(x, other, (size_t)n * sizeof *x);
+    for (word d = 0, from = 0; d <= mask && shift > low; from = end[d++])
+        if (end[d] > from)
+            sort_words(other + from, x + from, end[d] - from, low, !to_other);
+}
+
+/* ---- sort: a row ---- */
+
+typedef struct sorter {
+    order order;
+    int n;
+    const char *const *in;
+    char *const *out;
+    const int *size;       /* of an element; 0: an iota along the sorted dim, of this width: */
+    const int *iota_size;
+    int64_t length;
+} sorter;
+
+/* Parts of the row are read side by side, ranges of digits sorted side by side. */
+typedef struct row {
+    const sorter *s;
+    const char *x;
+    int64_t first, part;   /* first: element of the operands at which the row begins */
+    int at_bits, dropped, shift, digit; /* dropped: low bits of the key that a word has no room for */
+    uint64_t least, bounds[PARTS][2];
+    uint32_t (*end)[1 << DIGIT];        /* [part] */
+    word *a, *b;
+} row;
+
+static FAST_CLONES void widen_bounds(const uint64_t *keys, int64_t n, uint64_t *bounds) {
+    uint64_t least = bounds[0], most = bounds[1];
+    for (int64_t i = 0; i < n; i++) {
+        least = keys[i] < least ? keys[i] : least;
+        most = keys[i] > most ? keys[i] : most;
+    }
+    bounds[0] = least;
+    bounds[1] = most;
+}
+
+static void bounds_range(void *context, int64_t from, int64_t to) {
+    row *r = context;
+    const order *o = &r->s->order;
+    uint64_t keys[BLOCK];
+    for (int64_t k = from; k < to; k++) {
+        const int64_t end = loop_min((k + 1) * r->part, r->s->length);
+        r->bounds[k][0] = UINT64_MAX;
+        r->bounds[k][1] = 0;
+        for (int64_t at = k * r->part; at < end; at += BLOCK) {
+            const int64_t n = loop_min(BLOCK, end - at);
+            keys_of(o, r->x + at * o->size, n, keys);
+            widen_bounds(keys, n, r->bounds[k]);
+        }
     }
 }
+
+static FAST_CLONES void make_words(const uint64_t *keys, uint64_t least, int dropped, int at_bits, int64_t first, int64_t n, word *out) {
+    for (int64_t i = 0; i < n; i++)
+        out[i] = (word)((keys[i] - least) >> dropped << at_bits) | (first + i);
+}
+
+static void words_at(const row *r, int64_t first, int64_t n, word *out) {
+    const order *o = &r->s->order;
+    uint64_t keys[BLOCK];
+    keys_of(o, r->x + first * o->size, n, keys);
+    make_words(keys, r->least, r->dropped, r->at_bits, first, n, out);
+}
+
+static void count_range(void *context, int64_t from, int64_t to) {
+    row *r = context;
+    const word mask = (1 << r->digit) - 1;
+    word words[BLOCK];
+    for (int64_t k = from; k < to; k++) {
+        uint32_t *count = r->end[k];
+        const int64_t end = loop_min((k + 1) * r->part, r->s->length);
+        memset(count, 0, sizeof *count << r->digit);
+        for (int64_t at = k * r->part; at < end; at += BLOCK) {
+            const int64_t n = loop_min(BLOCK, end - at);
+            words_at(r, at, n, words);
+            for (int64_t i = 0; i < n; i++)
+                count[words[i] >> r->shift & mask]++;
+        }
+    }
+}
+
+static void spread_range(void *context, int64_t from, int64_t to) {
+    row *r = context;
+    const word mask = (1 << r->digit) - 1;
+    word words[BLOCK];
+    for (int64_t k = from; k < to; k++) {
+        uint32_t *place = r->end[k];
+        const int64_t end = loop_min((k + 1) * r->part, r->s->length);
+        for (int64_t at = k * r->part; at < end; at += BLOCK) {
+            const int64_t n = loop_min(BLOCK, end - at);
+            words_at(r, at, n, words);
+            for (int64_t i = 0; i < n; i++)
+                r->b[place[words[i] >> r->shift & mask]++] = words[i];
+        }
+    }
+}
+
+/* Words that agree in all of the key that they have room for are sorted by the rest of it. */
+static void settle_ties(const row *r, word *w, word *other, int64_t n) {
+    const order *o = &r->s->order;
+    const word mask = ((word)1 << r->at_bits) - 1;
+    for (int64_t from = 0, to; from < n; from = to) {
+        for (to = from + 1; to < n && w[to] >> r->at_bits == w[from] >> r->at_bits; to++)
+            ;
+        for (int64_t i = from; i < to && to - from > 1; i++) {
+            uint64_t key;
+            keys_of(o, r->x + (w[i] & mask) * o->size, 1, &key);
+            const uint64_t rest = (key - r->least) & ((1ull << r->dropped) - 1);
+            w[i] = (word)(rest << r->at_bits) | (w[i] & mask);
+        }
+        if (to - from > 1)
+            sort_words(w + from, other + from, to - from, r->at_bits, false);
+    }
+}
+
+/* ---- sort: results ---- */
+
+/* Elements back from keys; returns whether some were NaN or zero, which keys do not tell apart. */
+#define VALUES(bits, T)                                                                           \
+    static FAST_CLONES int values_##bits(const order *o, const word *w, int at_bits, uint64_t least, int64_t n, char *out) { \
+        const T sign = (T)((T)1 << (bits - 1)), rest = (T)(sign - 1), flip_all = o->descending ? (T)-1 : 0, inf = (T)o->infinity; \
+        const bool is_float = tt_dtype_class(o->dtype) == TT_CLASS_FLOAT;                         \
+        const T flip = tt_dtype_class(o->dtype) == TT_CLASS_SINT ? sign : 0;                      \
+        int unclear = 0;                                                                          \
+        for (int64_t i = 0; i < n; i++) {                                                         \
+            T v = (T)(((T)((uint64_t)w[i] >> at_bits) + (T)least) ^ flip_all);                    \
+            v = !is_float ? (T)(v ^ flip) : v & sign ? (T)(v ^ sign) : (T)~v;                     \
+            unclear |= is_float && (T)((v & rest) - 1) >= inf;                                    \
+            memcpy(out + i * (int64_t)sizeof(T), &v, sizeof v);                                   \
+        }                                                                                         \
+        return unclear;                                                                           \
+    }
+VALUES(8, uint8_t)
+VALUES(16, uint16_t)
+VALUES(32, uint32_t)
+VALUES(64, uint64_t)
+
+static int values_of(const row *r, const word *w, int64_t n, char *out) {
+    const order *o = &r->s->order;
+    switch (o->size) {
+    case 1: return values_8(o, w, r->at_bits, r->least, n, out);
+    case 2: return values_16(o, w, r->at_bits, r->least, n, out);
+    case 4: return values_32(o, w, r->at_bits, r->least, n, out);
+    default: return values_64(o, w, r->at_bits, r->least, n, out);
+    }
+}
+
+#define PICK(bytes)                                                           \
+    case bytes:                                                               \
+        for (int64_t i = 0; i < n; i++)                                       \
+            memcpy(out + i * bytes, x + (w[i] & mask) * bytes, bytes);        \
+        return;
+
+static void pick(const char *x, int size, const word *w, word mask, int64_t n, char *out) {
+    switch (size) {
+        PICK(1)
+        PICK(2)
+        PICK(4)
+        PICK(8)
+    default:
+        for (int64_t i = 0; i < n; i++)
+            memcpy(out + i * size, x + (w[i] & mask) * size, (size_t)size);
+    }
+}
+
+static FAST_CLONES void places(const word *w, word mask, int size, int64_t n, char *out) {
+    if (size == 4)
+        for (int64_t i = 0; i < n; i++)
+            ((int32_t *)(void *)out)[i] = (int32_t)(w[i] & mask);
+    else
+        for (int64_t i = 0; i < n; i++)
+            ((int64_t *)(void *)out)[i] = w[i] & mask;
+}
+
+/* Sorted words, the row's from `at` on. */
+static void emit(const row *r, const word *words, int64_t at, int64_t count) {
+    const sorter *s = r->s;
+    const word mask = ((word)1 << r->at_bits) - 1;
+    for (int64_t end = at + count, n; at < end; at += n, words += n) {
+        n = loop_min(BLOCK, end - at);
+        for (int k = 0; k < s->n; k++) {
+            const int size = s->size[k];
+            if (!size) {
+                places(words, mask, s->iota_size[k], n, s->out[k] + (r->first + at) * s->iota_size[k]);
+                continue;
+            }
+            char *out = s->out[k] + (r->first + at) * size;
+            if (k || r->dropped || values_of(r, words, n, out))
+                pick(s->in[k] + r->first * size, size, words, mask, n, out);
+        }
+    }
+}
+
+static void digits_range(void *context, int64_t from, int64_t to) {
+    row *r = context;
+    const uint32_t *end = r->end[(r->s->length - 1) / r->part];
+    const int64_t first = from ? end[from - 1] : 0;
+    for (int64_t d = from, at = first; d < to; at = end[d++]) {
+        sort_words(r->b + at, r->a + at, end[d] - at, r->at_bits, false);
+        if (r->dropped)
+            settle_ties(r, r->b + at, r->a + at, end[d] - at);
+    }
+    emit(r, r->b + first, first, end[to - 1] - first);
+}
+
+static void sort_row(const sorter *s, int64_t first, word *room) {
+    const int64_t n = s->length, parts = n < PARTS * PART ? 1 : PARTS;
+    uint32_t end[PARTS][1 << DIGIT];
+    row r = {.end = end, .s = s, .x = s->in[0] + first * s->order.size, .first = first, .a = room, .b = room + n};
+    r.part = (n + parts - 1) / parts;
+    r.at_bits = bits_of((uint64_t)n - 1);
+    fast_ranges(parts, 1, bounds_range, &r);
+    uint64_t most = r.bounds[0][1];
+    r.least = r.bounds[0][0];
+    for (int64_t k = 1; k < parts; k++) {
+        r.least = r.bounds[k][0] < r.least ? r.bounds[k][0] : r.least;
+        most = r.bounds[k][1] > most ? r.bounds[k][1] : most;
+    }
+    const int bits = bits_of(most - r.least);
+    r.dropped = (int)loop_max(0, bits + r.at_bits - WORD_BITS);
+    if (n <= LEAF) { /* nothing to spread */
+        end[0][0] = (uint32_t)n;
+        words_at(&r, 0, n, r.b);
+        digits_range(&r, 0, 1);
+        return;
+    }
+    r.digit = (int)loop_min(digit_bits(n), bits - r.dropped);
+    r.shift = bits - r.dropped + r.at_bits - r.digit;
+    fast_ranges(parts, 1, count_range, &r);
+    uint32_t sum = 0;
+    for (int64_t d = 0; d < 1 << r.digit; d++)
+        for (int64_t k = 0; k < parts; k++) {
+            const uint32_t here = r.end[k][d];
+            r.end[k][d] = sum;
+            sum += here;
+        }
+    fast_ranges(parts, 1, spread_range, &r);
+    fast_ranges((int64_t)1 << r.digit, parts > 1 ? 1 : 1 << r.digit, digits_range, &r);
+}
+
+static void rows_range(void *context, int64_t from, int64_t to) {
+    const sorter *s = context;
+    const bool kept = s->length <= MOST_KEPT;
+    const size_t bytes = sizeof(word) * 2 * (size_t)s->length;
+    word *room = kept ? eng_scratch_need(FAST_SCRATCH, bytes) : tt_malloc(bytes);
+    for (int64_t r = from; r < to; r++)
+        sort_row(s, r * s->length, room);
+    if (!kept)
+        free(room);
+}
+
+static bool key_dtype(tt_dtype t) {
+    return t == TT_F32 || t == TT_F64 || t == TT_BF16 || t == TT_F16 || (tt_is_int(t) && loop_find(HLO_ADD, t, t, 0)) || t == TT_PRED;
+}
+
+static bool recognised(const hlo_graph *g, const hlo_block *b, tt_dtype dtype, bool *out_descending) {
+    char text[96];
+    if (b->n_results != 1 || !fast_region_text(g, b, b->results[0], text, sizeof text))
+        return false;
+    if (tt_is_float(dtype)) {
+        *out_descending = text[3] == 'G';
+        return !strcmp(text, "or(LT(p0,p1),and(NE(p1,p1),EQ(p0,p0)))") || !strcmp(text, "or(GT(p0,p1),and(NE(p0,p0),EQ(p1,p1)))");
+    }
+    *out_descending = text[0] == 'G';
+    return !strcmp(text, "LT(p0,p1)") || !strcmp(text, "GT(p0,p1)");
+}
+
+/* [outer, length, inner] -> [outer, inner, length], or back. */
+static void turn(int64_t outer, int64_t length, int64_t inner, int size, char *turned, const char *x, bool back) {
+    const int64_t dims[] = {outer, inner, length}, rows[] = {inner * length * size, length * size, size}, columns[] = {length * inner * size, size, inner * size};
+    if (back)
+        fast_copy(3, dims, size, (char *)(uintptr_t)x, columns, turned, rows);
+    else
+        fast_copy(3, dims, size, turned, rows, x, columns);
+}
+
+tt_status eng_fast_sort(eng_run *run, const hlo_graph *g, const hlo_node *node, const eng_tensor *in, eng_tensor *out) {
+    const int rank = in->type.rank, n = (int)node->n_operands;
+    int dim = (int)hlo_attr_int(node, HLO_A_DIMENSION, -1), size[HLO_MAX_RANK], iota_size[HLO_MAX_RANK];
+    const char *from[HLO_MAX_RANK];
+    char *to[HLO_MAX_RANK], *rooms = NULL;
+    bool descending;
+    (void)run;
+    dim += dim < 0 ? rank : 0;
+    if (dim < 0 || dim >= rank || node->n_regions != 1 || n > HLO_MAX_RANK || !key_dtype(in->type.dtype) ||
+        !recognised(g, node->regions[0], in->type.dtype, &descending))
+        return eng_not_mine;
+    const int64_t total = hlo_type_elements(&in->type), length = in->type.dims[dim];
+    int64_t inner = 1, bytes = 0;
+    for (int d = dim + 1; d < rank; d++)
+        inner *= in->type.dims[d];
+    if (length > INT32_MAX)
+        return eng_not_mine;
+    if (!total)
+        return TT_OK;
+    sorter s = {order_make(in->type.dtype, descending, false), n, from, to, size, iota_size, length};
+    for (int k = 0; k < n; k++) {
+        const hlo_node *made = hlo_node_at(g, node->operands[k]);
+        const bool iota = k && made->op == HLO_IOTA && hlo_attr_int(made, HLO_A_IOTA_DIMENSION, -1) == dim &&
+                          (in[k].type.dtype == TT_I32 || in[k].type.dtype == TT_I64);
+        from[k] = in[k].data;
+        to[k] = out[k].data;
+        iota_size[k] = tt_dtype_size(in[k].type.dtype);
+        size[k] = iota ? 0 : iota_size[k];
+        bytes += total * (size[k] + iota_size[k]);
+    }
+    if (inner > 1) { /* rows side by side are sorted one after the other */
+        char *room = rooms = tt_malloc((size_t)bytes);
+        for (int k = 0; k < n; k++) {
+            to[k] = room;
+            room += total * iota_size[k];
+            if (!size[k])
+                continue;
+            turn(total / length / inner, length, inner, size[k], room, from[k], false);
+            from[k] = room;
+            room += total * size[k];
+        }
+    }
+    fast_ranges(total / length, loop_max(1, (1 << 14) / length), rows_range, &s);
+    for (int k = 0; k < n && rooms; k++)
+        turn(total / length / inner, length, inner, iota_size[k], to[k], out[k].data, true);
+    free(rooms);
+    return TT_OK;
+}
+
+/* ---- top_k ---- */
+
+typedef struct entry { uint64_t key; uint32_t at; } entry;
 
 static void sort_short(entry *e, int64_t n) {
     for (int64_t i = 1; i < n; i++) {
@@ -98,130 +488,6 @@ static entry *sort_entries(entry *e, entry *other, int64_t n, int key_bytes) {
     }
     return e;
 }
-
-/* ---- sort ---- */
-
-typedef struct sorter {
-    order order;
-    int n;
-    const eng_tensor *in;
-    eng_tensor *out;
-    int64_t length, inner; /* rows are `inner` elements from step to step */
-} sorter;
-
-/* Long single rows: parts sorted side by side, then merged pairwise. */
-typedef struct parts { const sorter *s; int64_t row_start, size; entry *a, *b; int n; int64_t width; } parts;
-
-static void part_range(void *context, int64_t from, int64_t to) {
-    parts *p = context;
-    int size = p->s->order.size;
-    for (int64_t k = from; k < to; k++) {
-        int64_t at = k * p->size, n = loop_min(p->size, p->s->length - at);
-        const char *x = (const char *)p->s->in->data + (p->row_start + at * p->s->inner) * size;
-        fill_entries(&p->s->order, x, p->s->inner * size, n, p->a + at);
-        for (int64_t i = 0; i < n; i++)
-            p->a[at + i].at += (uint32_t)at;
-        entry *sorted = sort_entries(p->a + at, p->b + at, n, size);
-        if (sorted != p->a + at)
-            memcpy(p->a + at, sorted, sizeof *sorted * (size_t)n);
-    }
-}
-
-static void merge_range(void *context, int64_t from, int64_t to) {
-    parts *p = context;
-    for (int64_t k = from; k < to; k++) {
-        int64_t left = k * 2 * p->width, right = loop_min(left + p->width, p->s->length), end = loop_min(right + p->width, p->s->length);
-        int64_t i = left, j = right, o = left;
-        while (i < right && j < end)
-            p->b[o++] = p->a[j].key < p->a[i].key ? p->a[j++] : p->a[i++];
-        memcpy(p->b + o, p->a + i, sizeof *p->a * (size_t)(right - i));
-        o += right - i;
-        memcpy(p->b + o, p->a + j, sizeof *p->a * (size_t)(end - j));
-    }
-}
-
-static const entry *sort_row(const sorter *s, int64_t start, entry *room) {
-    entry *a = room, *b = room + s->length;
-    parts p = {.s = s, .row_start = start, .a = a, .b = b};
-    p.size = s->length >= 1 << 16 ? (s->length + 7) / 8 : s->length;
-    fast_ranges((s->length + p.size - 1) / p.size, 1, part_range, &p);
-    for (p.width = p.size; p.width < s->length; p.width *= 2) {
-        fast_ranges((s->length + 2 * p.width - 1) / (2 * p.width), 1, merge_range, &p);
-        entry *swap = p.a;
-        p.a = p.b;
-        p.b = swap;
-    }
-    return p.a;
-}
-
-static void rows_range(void *context, int64_t from, int64_t to) {
-    const sorter *s = context;
-    entry *room = malloc(sizeof *room * 2 * (size_t)s->length);
-    if (!room)
-        return;
-    for (int64_t r = from; r < to; r++) {
-        int64_t start = r / s->inner * s->length * s->inner + r % s->inner;
-        const entry *e = sort_row(s, start, room);
-        for (int k = 0; k < s->n; k++) {
-            int size = tt_dtype_size(s->in[k].type.dtype);
-            const char *x = (const char *)s->in[k].data + start * size;
-            char *y = (char *)s->out[k].data + start * size;
-            int64_t step = s->inner * size;
-            switch (size) {
-#define PERMUTE(bytes)                                                        \
-    case bytes:                                                               \
-        for (int64_t i = 0; i < s->length; i++)                               \
-            memcpy(y + i * step, x + e[i].at * step, bytes);                  \
-        break;
-                PERMUTE(1)
-                PERMUTE(2)
-                PERMUTE(4)
-                PERMUTE(8)
-            default:
-                for (int64_t i = 0; i < s->length; i++)
-                    memcpy(y + i * step, x + e[i].at * step, (size_t)size);
-            }
-        }
-    }
-    free(room);
-}
-
-static bool key_dtype(tt_dtype t) {
-    return t == TT_F32 || t == TT_F64 || t == TT_BF16 || t == TT_F16 || (tt_is_int(t) && loop_find(HLO_ADD, t, t, 0)) || t == TT_PRED;
-}
-
-static bool recognised(const hlo_graph *g, const hlo_block *b, tt_dtype dtype, bool *out_descending) {
-    char text[96];
-    if (b->n_results != 1 || !fast_region_text(g, b, b->results[0], text, sizeof text))
-        return false;
-    if (tt_is_float(dtype)) {
-        *out_descending = text[3] == 'G';
-        return !strcmp(text, "or(LT(p0,p1),and(NE(p1,p1),EQ(p0,p0)))") || !strcmp(text, "or(GT(p0,p1),and(NE(p0,p0),EQ(p1,p1)))");
-    }
-    *out_descending = text[0] == 'G';
-    return !strcmp(text, "LT(p0,p1)") || !strcmp(text, "GT(p0,p1)");
-}
-
-tt_status eng_fast_sort(eng_run *run, const hlo_graph *g, const hlo_node *node, const eng_tensor *in, eng_tensor *out) {
-    int rank = in->type.rank, dim = (int)hlo_attr_int(node, HLO_A_DIMENSION, -1);
-    sorter s = {.order = {.dtype = in->type.dtype, .size = tt_dtype_size(in->type.dtype)}, .n = (int)node->n_operands, .in = in, .out = out, .inner = 1};
-    (void)run;
-    dim += dim < 0 ? rank : 0;
-    if (dim < 0 || dim >= rank || node->n_regions != 1 || !key_dtype(s.order.dtype) ||
-        !recognised(g, node->regions[0], s.order.dtype, &s.order.descending))
-        return eng_not_mine;
-    int64_t total = hlo_type_elements(&in->type);
-    s.length = in->type.dims[dim];
-    for (int d = dim + 1; d < rank; d++)
-        s.inner *= in->type.dims[d];
-    if (s.length > UINT32_MAX)
-        return eng_not_mine;
-    if (total)
-        fast_ranges(total / s.length, loop_max(1, (1 << 14) / s.length), rows_range, &s);
-    return TT_OK;
-}
-
-/* ---- top_k ---- */
 
 typedef struct top { order order; const eng_tensor *in; eng_tensor *out; int64_t length, k; } top;
 
@@ -281,7 +547,7 @@ static int64_t select_best(const top *t, const char *x, entry *list, entry *othe
         int hits = !limited;
         if (limited && !may_enter(t, x + at * t->order.size, x + (int64_t)list[n_best - 1].at * t->order.size, m))
             continue;
-        keys_of(&t->order, x + at * t->order.size, t->order.size, m, keys);
+        keys_of(&t->order, x + at * t->order.size, m, keys);
         if (limited)
             hits = any_below(keys, limit, m);
         for (int64_t i = 0; hits && i < m; i++) {
@@ -319,7 +585,7 @@ static void top_range(void *context, int64_t from, int64_t to) {
 
 tt_status eng_fast_top_k(eng_run *run, const hlo_graph *g, const hlo_node *node, const eng_tensor *in, eng_tensor *out) {
     int rank = in->type.rank;
-    top t = {.order = {in->type.dtype, tt_dtype_size(in->type.dtype), true, true}, .in = in, .out = out, .k = hlo_attr_int(node, HLO_A_K, -1)};
+    top t = {.order = order_make(in->type.dtype, true, true), .in = in, .out = out, .k = hlo_attr_int(node, HLO_A_K, -1)};
     (void)run, (void)g;
     t.length = rank ? in->type.dims[rank - 1] : 0;
     if (!key_dtype(t.order.dtype) || !rank || t.k < 0 || t.k > t.length || t.length > UINT32_MAX || out->type.dims[rank - 1] != t.k)

@@ -257,6 +257,8 @@ static hlo_ref make_sort(hlo_graph *g, request *q) {
     hlo_type t = random_type(random_dtype(NUMBERS), rank, rnd(5) ? 60 : 600, true);
     hlo_ref xs[3], out[3];
     (void)q;
+    if (rank == 1 && rnd(10) == 0)
+        t.dims[0] = (1 << 16) - 100 + rnd(200); /* about as long as rows that are cut into parts */
     for (int i = 0; i < n; i++) {
         xs[i] = hlo_param(g, &t);
         t.dtype = random_dtype(ALL);
