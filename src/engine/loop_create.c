@@ -81,6 +81,8 @@ static int add_input(builder *b, hlo_ref r) {
 }
 
 static bool same_source(const loop_source *a, const loop_source *b) {
+    if (a->kind == LOOP_SCALAR && b->kind == LOOP_SCALAR && a->dtype == b->dtype && a->input < 0 && b->input < 0)
+        return !memcmp((const char *)a->constant + a->offset * a->size, (const char *)b->constant + b->offset * b->size, (size_t)a->size);
     return a->kind == b->kind && a->dtype == b->dtype && a->input == b->input && a->constant == b->constant && a->offset == b->offset &&
            a->rank == b->rank && (!a->rank || (!memcmp(a->strides, b->strides, sizeof(int64_t) * (size_t)a->rank) &&
                                                !memcmp(a->dims, b->dims, sizeof(int64_t) * (size_t)a->rank)));

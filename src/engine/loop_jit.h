@@ -9,6 +9,9 @@
 typedef enum jit_op {
     JIT_LOAD, JIT_STORE,                    /* array a / d; imm: tt_dtype */
     JIT_ADD, JIT_SUB, JIT_MUL, JIT_DIV, JIT_MAX, JIT_MIN, JIT_SQRT, JIT_FMA, JIT_ROUND, JIT_SCALE,
+    JIT_TERNARY,                            /* EVEX: imm is the table of a logic function of three */
+    JIT_DOT,                                /* EVEX: d = c + a.low * b.low + a.high * b.high, signed halves of a lane */
+    JIT_RELU,                               /* EVEX: b is its table */
     JIT_AND, JIT_OR, JIT_XOR, JIT_ADD_INT, JIT_SUB_INT, JIT_SHR, JIT_SHL, JIT_SAR, JIT_TO_FLOAT, JIT_TO_INT, JIT_TO_HALF_AND_BACK,
     JIT_COMPARE, JIT_COMPARE_INT,           /* imm: predicate; d is a mask */
     JIT_BLEND,                              /* d = mask c ? a : b */

@@ -12,7 +12,8 @@ enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, 
 extern const uint8_t jit_array_register[12];
 enum { NP, P66, PF3, PF2 };
 enum { M0F = 1, M38, M3A };
-enum { MOST_FIXUPS = 16384 };
+enum { W1 = 0x80 }; /* beside a prefix: operands of 64 bits, or of 16 */
+enum { MOST_FIXUPS = 16384, JIT_ONES = 8 }; /* behind the constants: 32 bytes that encoders need, as wide as so many words */
 
 typedef struct opcode { uint8_t map, prefix, code; } opcode;
 typedef struct fixup { uint32_t at, end; int constant; } fixup;
@@ -23,6 +24,9 @@ typedef struct assembler {
     size_t n, room;
     int lanes, U;                     /* elements of a vector; vectors of a turn */
     bool masked, failed;              /* masked: loads and stores go under k1 */
+    int registers, peak;              /* vectors that groups are made of; most groups that there were at once */
+    int constant_register[JIT_MOST_CONSTANTS]; /* EVEX: set before the loop; -1: spread where it is read */
+    int scratch[2], scratch_constant[2];       /* EVEX: registers for those that are not, and what they hold */
     int16_t where[JIT_MOST_STEPS];    /* value: its group */
     int last[JIT_MOST_STEPS];
     uint32_t free_groups, free_masks;
@@ -57,6 +61,8 @@ static inline int take(assembler *s, uint32_t *pool) {
     }
     int g = __builtin_ctz(*pool);
     *pool &= *pool - 1;
+    if (pool == &s->free_groups && g >= s->peak)
+        s->peak = g + 1;
     return g;
 }
 
@@ -85,9 +91,27 @@ static inline void constant_here(assembler *s, int constant, int tail) {
     word(s, 0);
 }
 
-/* The code of one step, at index `at`; and what sets uniform i, its tile's address in rax and rcx 0. */
+/* The result's group is that of v, if v dies here. */
+static inline bool inherit(assembler *s, const jit_step *q, int v, int at) {
+    if (!dies(s, v, at))
+        return false;
+    s->where[q->d] = s->where[v];
+    s->last[v] = -1;
+    return true;
+}
+
+/* Gives back what dies here, then takes the result's registers: each instruction reads its operands before it writes. */
+static inline void begin(assembler *s, const jit_step *q, int at) {
+    release(s, q->a, at);
+    release(s, q->b, at);
+    release(s, q->c, at);
+    s->where[q->d] = (int16_t)take(s, &s->free_groups);
+}
+
+/* The code of one step, at index `at`; what sets uniform i, its tile's address in rax and rcx 0; a constant that stays in a register. */
 void jit_evex_step(assembler *, const jit_step *, int at);
 void jit_evex_uniform(assembler *, int i);
+void jit_evex_constant(assembler *, int i);
 void jit_vex_step(assembler *, const jit_step *, int at);
 void jit_vex_uniform(assembler *, int i);
 #endif

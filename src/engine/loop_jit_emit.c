@@ -13,8 +13,7 @@ static bool body(assembler *s, int U, bool masked) {
     const jit_program *p = s->p;
     s->U = U;
     s->masked = masked;
-    int registers = p->lanes == 16 ? 32 - p->n_uniforms : 15;
-    s->free_groups = (uint32_t)((1ull << (registers / U)) - 1);
+    s->free_groups = (uint32_t)((1ull << (s->registers / U)) - 1);
     s->free_masks = (1u << (6 / U)) - 1;
     for (int i = 0; i < p->n_values; i++)
         s->where[i] = s->last[i] = -1;
@@ -68,6 +67,9 @@ static void prologue(assembler *s) {
         else
             jit_vex_uniform(s, i);
     }
+    for (int i = 0; i < p->n_constants; i++)
+        if (s->constant_register[i] >= 0)
+            jit_evex_constant(s, i);
     for (int i = 0; i < p->n_arrays; i++)
         rex_move_from_slots(s, jit_array_register[i], p->array_slot[i]);
     byte(s, 0x31), byte(s, 0xc9);
@@ -141,14 +143,63 @@ static bool assemble(assembler *s, int U) {
     return !s->failed;
 }
 
-/* EVEX spreads a word by itself; VEX reads constants as whole vectors. Behind them what the encoders need. */
+/* EVEX: registers that groups leave over are the constants', those that are read most first. */
+static void keep_constants(assembler *s, int registers) {
+    const jit_program *p = s->p;
+    int uses[JIT_MOST_CONSTANTS] = {0};
+    for (int i = 0; i < p->n_constants; i++)
+        s->constant_register[i] = -1;
+    s->scratch[0] = 31 - p->n_uniforms;
+    s->scratch[1] = s->scratch[0] - 1;
+    s->registers = p->n_constants ? s->scratch[1] : s->scratch[0] + 1;
+    if (!registers)
+        return;
+    for (int i = 0; i < p->n_steps; i++) {
+        const jit_step *q = &p->steps[i];
+        const int operands[3] = {q->op == JIT_LOAD ? JIT_NONE : q->a, q->b, q->c};
+        for (int k = 0; k < 3; k++)
+            if (is_constant(operands[k]))
+                uses[operands[k] - JIT_CONSTANT]++;
+    }
+    bool all = p->n_constants <= registers + 2; /* then nothing needs the scratch registers */
+    int next = all ? s->scratch[0] : s->scratch[1] - 1;
+    for (int n = all ? p->n_constants : registers; n > 0; n--) {
+        int most = 0;
+        for (int i = 1; i < p->n_constants; i++)
+            most = uses[i] > uses[most] ? i : most;
+        s->constant_register[most] = next--;
+        uses[most] = -1;
+    }
+    s->registers = next + 1;
+}
+
+/* With U vectors a turn, if values fit the registers; then again, with constants in what is left. */
+static bool assemble_best(assembler *s, int U) {
+    s->peak = 0;
+    keep_constants(s, 0);
+    if (s->p->lanes == 8)
+        s->registers = 15;
+    if (!assemble(s, U))
+        return false;
+    int left = s->registers - U * s->peak;
+    if (s->p->lanes == 8 || !s->p->n_constants || left <= 0)
+        return true;
+    keep_constants(s, left);
+    return assemble(s, U);
+}
+
+/* EVEX spreads words; VEX reads constants as whole vectors. Behind them what the encoders need: the bytes that preds are made of and which
+ * words are high halves of lanes; all bits. */
 static size_t write_pool(const jit_program *p, uint8_t *out) {
     size_t copies = p->lanes == 16 ? 1 : 8, n = 0;
     for (int i = 0; i < p->n_constants; i++)
         for (size_t k = 0; k < copies; k++, n += 4)
             memcpy(out + n, &p->constants[i], 4);
-    memset(out + n, p->lanes == 16 ? 1 : 0xff, 32); /* the ones that preds are made of; all bits */
-    return n + 32;
+    memset(out + n, p->lanes == 16 ? 1 : 0xff, 4 * JIT_ONES);
+    n += 4 * JIT_ONES;
+    for (int i = 0; p->lanes == 16 && i < 32; i++, n += 2)
+        memcpy(out + n, &(uint16_t){(uint16_t)(2 * i + 1)}, 2);
+    return n;
 }
 
 size_t jit_assemble(const jit_program *p, uint8_t *out, size_t room) {
@@ -161,11 +212,11 @@ size_t jit_assemble(const jit_program *p, uint8_t *out, size_t room) {
     s.lanes = p->lanes;
     bool done = false;
     for (int U = 4; U && !done; U /= 2)
-        done = assemble(&s, U);
+        done = assemble_best(&s, U);
     if (!done)
         return 0;
     size_t pool = (s.n + 63) & ~(size_t)63, each = p->lanes == 16 ? 4 : 32;
-    if (pool + each * (size_t)p->n_constants + 32 > room)
+    if (pool + each * (size_t)p->n_constants + 4 * JIT_ONES + 64 > room)
         return 0;
     memset(out + s.n, 0xcc, pool - s.n);
     for (int i = 0; i < s.n_fixups; i++) {

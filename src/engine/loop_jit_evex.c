@@ -1,39 +1,40 @@
-/* loop_jit_evex.c - the steps of a compiled loop as AVX-512 instructions: EVEX encoding, constants spread by the operand that reads them,
- * masks in k2 to k7, uniforms in the last registers. See loop_jit_asm.h. */
+/* loop_jit_evex.c - the steps of a compiled loop as AVX-512 instructions: EVEX encoding, masks in k2 to k7, uniforms and constants in the
+ * last registers. A constant that has none is spread once for all vectors of a turn: an operand that spreads itself would take a load
+ * for each. See loop_jit_asm.h. */
 #include "engine/loop_jit_asm.h"
 
 /* ---- instructions ---- */
 
 /* P1 and P2 of EVEX; second: the register in vvvv. */
-static void prefix(assembler *s, int p0, opcode o, int second, int length, int k, bool zero, bool broadcast) {
+static void prefix(assembler *s, int p0, opcode o, int second, int length, int k, bool zero) {
     byte(s, 0x62);
     byte(s, p0 | o.map);
     byte(s, (~second & 15) << 3 | 4 | o.prefix);
-    byte(s, zero << 7 | length << 5 | broadcast << 4 | !(second & 16) << 3 | k);
+    byte(s, zero << 7 | length << 5 | !(second & 16) << 3 | k);
     byte(s, o.code);
 }
 
 static void with_register(assembler *s, opcode o, int reg, int second, int rm, int length, int k, bool zero) {
     int p0 = !(reg & 8) << 7 | !(rm & 16) << 6 | !(rm & 8) << 5 | !(reg & 16) << 4;
-    prefix(s, p0, o, second, length, k, zero, false);
+    prefix(s, p0, o, second, length, k, zero);
     byte(s, 0xc0 | (reg & 7) << 3 | (rm & 7));
 }
 
 /* [base + rcx * 2^scale + displacement] */
 static void with_array(assembler *s, opcode o, int reg, int base, int scale, int displacement, int length, int k, bool zero) {
     int p0 = !(reg & 8) << 7 | 1 << 6 | !(base & 8) << 5 | !(reg & 16) << 4;
-    prefix(s, p0, o, 0, length, k, zero, false);
+    prefix(s, p0, o, 0, length, k, zero);
     byte(s, 0x84 | (reg & 7) << 3);
     byte(s, scale << 6 | RCX << 3 | (base & 7));
     word(s, (uint32_t)displacement);
 }
 
-/* Constant number `constant`, spread over the lanes; `tail` bytes of the instruction follow. */
-static void with_constant(assembler *s, opcode o, int reg, int second, int constant, int length, bool broadcast, int k, bool zero, int tail) {
+/* What lies in the pool at constant number `constant`. */
+static void with_pool(assembler *s, opcode o, int reg, int constant, int length, int k, bool zero) {
     int p0 = !(reg & 8) << 7 | 1 << 6 | 1 << 5 | !(reg & 16) << 4;
-    prefix(s, p0, o, second, length, k, zero, broadcast);
+    prefix(s, p0, o, 0, length, k, zero);
     byte(s, 0x05 | (reg & 7) << 3);
-    constant_here(s, constant, tail);
+    constant_here(s, constant, 0);
 }
 
 static void vex(assembler *s, int prefix_, int map, bool long_, int code, int reg, int second, int rm) {
@@ -50,180 +51,118 @@ static void vex(assembler *s, int prefix_, int map, bool long_, int code, int re
 }
 
 static int vector_of(const assembler *s, int v, int u) {
-    return v >= JIT_UNIFORM ? 31 - (v - JIT_UNIFORM) : s->where[v] * s->U + u;
+    if (v >= JIT_UNIFORM)
+        return 31 - (v - JIT_UNIFORM);
+    if (!is_constant(v))
+        return s->where[v] * s->U + u;
+    int kept = s->constant_register[v - JIT_CONSTANT];
+    return kept >= 0 ? kept : s->scratch[s->scratch_constant[0] == v ? 0 : 1];
 }
 static int mask_of(const assembler *s, int v, int u) {
     return 2 + s->where[v] * s->U + u;
 }
 
 static void broadcast(assembler *s, int reg, int constant) {
-    with_constant(s, (opcode){M38, P66, 0x18}, reg, 0, constant, 2, false, 0, false, 0);
+    with_pool(s, (opcode){M38, P66, 0x18}, reg, constant, 2, 0, false);
+}
+
+/* Constants without a register are spread to a scratch register, of which a step needs two at most. */
+static void bring_constants(assembler *s, const jit_step *q) {
+    const int operands[3] = {q->op == JIT_LOAD ? JIT_NONE : q->a, q->b, q->c};
+    s->scratch_constant[0] = s->scratch_constant[1] = JIT_NONE;
+    for (int k = 0, n = 0; k < 3; k++) {
+        int v = operands[k];
+        if (!is_constant(v) || s->constant_register[v - JIT_CONSTANT] >= 0 || s->scratch_constant[0] == v || s->scratch_constant[1] == v)
+            continue;
+        if (n == 2) {
+            s->failed = true;
+            return;
+        }
+        s->scratch_constant[n] = v;
+        broadcast(s, s->scratch[n++], v - JIT_CONSTANT);
+    }
 }
 
 static const opcode MOVE = {M0F, NP, 0x28};
 
 /* d = a op b, three operands. */
-static void binary(assembler *s, const jit_step *q, int at, opcode o, bool commutes) {
-    int a = q->a, b = q->b;
-    if (commutes && is_constant(a)) {
-        a = q->b;
-        b = q->a;
-    }
-    if (is_constant(a)) { /* the constant goes to d, which must not be b's register */
-        s->where[q->d] = (int16_t)take(s, &s->free_groups);
-        for (int u = 0; u < s->U && !s->failed; u++) {
-            broadcast(s, vector_of(s, q->d, u), a - JIT_CONSTANT);
-            if (is_constant(b))
-                with_constant(s, o, vector_of(s, q->d, u), vector_of(s, q->d, u), b - JIT_CONSTANT, 2, true, 0, false, 0);
-            else
-                with_register(s, o, vector_of(s, q->d, u), vector_of(s, q->d, u), vector_of(s, b, u), 2, 0, false);
-        }
-        release(s, b, at);
-        return;
-    }
-    release(s, a, at);
-    release(s, b, at);
-    s->where[q->d] = (int16_t)take(s, &s->free_groups);
-    for (int u = 0; u < s->U && !s->failed; u++) {
-        if (is_constant(b))
-            with_constant(s, o, vector_of(s, q->d, u), vector_of(s, a, u), b - JIT_CONSTANT, 2, true, 0, false, 0);
-        else
-            with_register(s, o, vector_of(s, q->d, u), vector_of(s, a, u), vector_of(s, b, u), 2, 0, false);
-    }
+static void binary(assembler *s, const jit_step *q, int at, opcode o) {
+    begin(s, q, at);
+    for (int u = 0; u < s->U; u++)
+        with_register(s, o, vector_of(s, q->d, u), vector_of(s, q->a, u), vector_of(s, q->b, u), 2, 0, false);
 }
 
 /* d = f(a); imm >= 0 follows. */
 static void unary(assembler *s, const jit_step *q, int at, opcode o, int imm) {
-    if (is_constant(q->a)) {
-        s->failed = true;
-        return;
-    }
-    release(s, q->a, at);
-    s->where[q->d] = (int16_t)take(s, &s->free_groups);
-    for (int u = 0; u < s->U && !s->failed; u++) {
+    begin(s, q, at);
+    for (int u = 0; u < s->U; u++) {
         with_register(s, o, vector_of(s, q->d, u), 0, vector_of(s, q->a, u), 2, 0, false);
         if (imm >= 0)
             byte(s, imm);
     }
 }
 
-static void shift(assembler *s, const jit_step *q, int at, opcode o, int extension) {
-    if (is_constant(q->a)) {
-        s->failed = true;
-        return;
-    }
-    release(s, q->a, at);
-    s->where[q->d] = (int16_t)take(s, &s->free_groups);
-    for (int u = 0; u < s->U && !s->failed; u++) {
-        with_register(s, o, extension, vector_of(s, q->d, u), vector_of(s, q->a, u), 2, 0, false);
+static void shift(assembler *s, const jit_step *q, int at, int extension) {
+    begin(s, q, at);
+    for (int u = 0; u < s->U; u++) {
+        with_register(s, (opcode){M0F, P66, 0x72}, extension, vector_of(s, q->d, u), vector_of(s, q->a, u), 2, 0, false);
         byte(s, q->imm);
     }
 }
 
-/* d = a * b + c. The register that is overwritten is one that dies, else a copy. */
-static void fused(assembler *s, const jit_step *q, int at) {
-    int a = q->a, b = q->b, c = q->c, keep = JIT_NONE, form;
-    if (is_constant(b)) {
-        a = q->b;
-        b = q->a;
-    }
-    if (is_constant(b)) {
-        s->failed = true;
-        return;
-    }
-    const opcode f132 = {M38, P66, 0x98}, f213 = {M38, P66, 0xa8}, f231 = {M38, P66, 0xb8};
-    if (is_constant(c)) {
-        form = 213;
-        if (!is_constant(a) && dies(s, a, at))
-            keep = a;
-        else if (dies(s, b, at) && !is_constant(a)) {
-            keep = b;
-            b = a;
-        }
-    } else if (dies(s, c, at) && c != a && c != b) {
-        form = 231;
-        keep = c;
-    } else if (is_constant(a)) {
-        form = dies(s, b, at) && b != c ? 132 : 231;
-        keep = form == 132 ? b : JIT_NONE;
-    } else {
-        form = dies(s, a, at) && a != c ? 213 : 231;
-        keep = form == 213 ? a : JIT_NONE;
-    }
-    if (keep != JIT_NONE) {
-        s->where[q->d] = s->where[keep];
-        s->last[keep] = -1; /* passes its registers on */
-    } else {
+/* d += f(second, third), where d starts as `first`: in its registers if it dies, else in a copy. */
+static void accumulate(assembler *s, const jit_step *q, int at, opcode o, int first, int second, int third, int imm) {
+    bool in_place = inherit(s, q, first, at);
+    if (!in_place)
         s->where[q->d] = (int16_t)take(s, &s->free_groups);
-    }
-    for (int u = 0; u < s->U && !s->failed; u++) {
+    for (int u = 0; u < s->U; u++) {
         int d = vector_of(s, q->d, u);
-        int copied = form == 231 ? c : a;
-        if (keep == JIT_NONE && is_constant(copied))
-            broadcast(s, d, copied - JIT_CONSTANT);
-        else if (keep == JIT_NONE)
-            with_register(s, MOVE, d, 0, vector_of(s, copied, u), 2, 0, false);
-        if (form == 213 && is_constant(c))
-            with_constant(s, f213, d, vector_of(s, b, u), c - JIT_CONSTANT, 2, true, 0, false, 0);
-        else if (form == 213)
-            with_register(s, f213, d, vector_of(s, b, u), vector_of(s, c, u), 2, 0, false);
-        else if (form == 132)
-            with_constant(s, f132, d, vector_of(s, c, u), a - JIT_CONSTANT, 2, true, 0, false, 0);
-        else if (is_constant(a))
-            with_constant(s, f231, d, vector_of(s, b, u), a - JIT_CONSTANT, 2, true, 0, false, 0);
-        else
-            with_register(s, f231, d, vector_of(s, a, u), vector_of(s, b, u), 2, 0, false);
+        if (!in_place)
+            with_register(s, MOVE, d, 0, vector_of(s, first, u), 2, 0, false);
+        with_register(s, o, d, second == first ? d : vector_of(s, second, u), third == first ? d : vector_of(s, third, u), 2, 0, false);
+        if (imm >= 0)
+            byte(s, imm);
     }
     release(s, q->a, at);
     release(s, q->b, at);
     release(s, q->c, at);
 }
 
+/* d = a * b + c, over whichever dies. */
+static void fused(assembler *s, const jit_step *q, int at) {
+    const opcode f213 = {M38, P66, 0xa8}, f231 = {M38, P66, 0xb8};
+    if (dies(s, q->c, at) || (!dies(s, q->a, at) && !dies(s, q->b, at)))
+        accumulate(s, q, at, f231, q->c, q->a, q->b, -1);
+    else if (dies(s, q->a, at))
+        accumulate(s, q, at, f213, q->a, q->b, q->c, -1);
+    else
+        accumulate(s, q, at, f213, q->b, q->a, q->c, -1);
+}
+
 static void blend(assembler *s, const jit_step *q, int at) {
-    const opcode o = {M38, P66, 0x65};
-    if (is_constant(q->b)) {
-        s->where[q->d] = (int16_t)take(s, &s->free_groups);
-        for (int u = 0; u < s->U && !s->failed; u++)
-            broadcast(s, vector_of(s, q->d, u), q->b - JIT_CONSTANT);
-    } else {
-        release(s, q->b, at);
-        release(s, q->a, at);
-        s->where[q->d] = (int16_t)take(s, &s->free_groups);
+    int k[4] = {0};
+    for (int u = 0; u < s->U; u++)
+        k[u] = mask_of(s, q->c, u);
+    begin(s, q, at);
+    for (int u = 0; u < s->U; u++)
+        with_register(s, (opcode){M38, P66, 0x65}, vector_of(s, q->d, u), vector_of(s, q->b, u), vector_of(s, q->a, u), 2, k[u], false);
+}
+
+/* What becomes of each class of number: NaNs and positive ones stay, the rest is +0. */
+static void relu(assembler *s, const jit_step *q, int at) {
+    begin(s, q, at);
+    for (int u = 0; u < s->U; u++) {
+        with_register(s, (opcode){M3A, P66, 0x54}, vector_of(s, q->d, u), vector_of(s, q->a, u), vector_of(s, q->b, u), 2, 0, false);
+        byte(s, 0);
     }
-    for (int u = 0; u < s->U && !s->failed; u++) {
-        int d = vector_of(s, q->d, u), other = is_constant(q->b) ? d : vector_of(s, q->b, u), k = mask_of(s, q->c, u);
-        if (is_constant(q->a))
-            with_constant(s, o, d, other, q->a - JIT_CONSTANT, 2, true, k, false, 0);
-        else
-            with_register(s, o, d, other, vector_of(s, q->a, u), 2, k, false);
-    }
-    release(s, q->a, at);
-    release(s, q->c, at);
 }
 
 static void compare(assembler *s, const jit_step *q, int at) {
     const opcode o = q->op == JIT_COMPARE ? (opcode){M0F, NP, 0xc2} : (opcode){M3A, P66, 0x1f};
-    int a = q->a, b = q->b, predicate = q->imm;
-    if (is_constant(a)) {
-        a = q->b;
-        b = q->a;
-        if (q->op == JIT_COMPARE)
-            predicate = predicate == 0x11 ? 0x1e : predicate == 0x12 ? 0x1d : predicate;
-        else
-            predicate = predicate == 1 ? 6 : predicate == 2 ? 5 : predicate;
-    }
-    if (is_constant(a)) {
-        s->failed = true;
-        return;
-    }
     s->where[q->d] = (int16_t)take(s, &s->free_masks);
     for (int u = 0; u < s->U && !s->failed; u++) {
-        int d = mask_of(s, q->d, u);
-        if (is_constant(b))
-            with_constant(s, o, d, vector_of(s, a, u), b - JIT_CONSTANT, 2, true, 0, false, 1);
-        else
-            with_register(s, o, d, vector_of(s, a, u), vector_of(s, b, u), 2, 0, false);
-        byte(s, predicate);
+        with_register(s, o, mask_of(s, q->d, u), vector_of(s, q->a, u), vector_of(s, q->b, u), 2, 0, false);
+        byte(s, q->imm);
     }
     release(s, q->a, at);
     release(s, q->b, at);
@@ -271,21 +210,29 @@ static void load(assembler *s, const jit_step *q) {
     }
 }
 
+/* The high halves of two vectors' lanes side by side. */
+static void store_brain_pair(assembler *s, int room, int v, int w, int base, int u) {
+    with_pool(s, (opcode){M0F, PF2 | W1, 0x6f}, room, s->p->n_constants + JIT_ONES, 2, 0, false);
+    with_register(s, (opcode){M38, P66 | W1, 0x75}, room, v, w, 2, 0, false);
+    with_array(s, (opcode){M0F, NP, 0x11}, room, base, 1, u * 32, 2, 0, false);
+}
+
 static void store(assembler *s, const jit_step *q, int at) {
     int base = jit_array_register[q->d], k = s->masked ? 1 : 0;
     tt_dtype t = (tt_dtype)q->imm;
-    bool needs_room = t == TT_BF16 || t == TT_PRED || is_constant(q->a);
+    bool needs_room = t == TT_BF16 || t == TT_PRED;
     int group = needs_room ? take(s, &s->free_groups) : 0;
     for (int u = 0; u < s->U && !s->failed; u++) {
-        int room = group * s->U + u, v = room;
-        if (is_constant(q->a))
-            broadcast(s, room, q->a - JIT_CONSTANT);
-        else if (t != TT_PRED)
-            v = vector_of(s, q->a, u);
+        int room = group * s->U + u, v = t == TT_PRED ? room : vector_of(s, q->a, u);
         switch ((int)t) {
         case TT_F32:
         case TT_I32: with_array(s, (opcode){M0F, NP, 0x11}, v, base, 2, u * 64, 2, k, false); break;
         case TT_BF16:
+            if (s->U > 1) {
+                store_brain_pair(s, room, v, vector_of(s, q->a, u + 1), base, u);
+                u++;
+                break;
+            }
             with_register(s, (opcode){M0F, P66, 0x72}, 2, room, v, 2, 0, false);
             byte(s, 16);
             with_array(s, (opcode){M38, PF3, 0x33}, room, base, 1, u * 32, 2, k, false);
@@ -295,7 +242,7 @@ static void store(assembler *s, const jit_step *q, int at) {
             byte(s, 8);
             break;
         default: /* the mask's lanes of a vector of ones */
-            with_constant(s, (opcode){M0F, PF2, 0x6f}, room, 0, s->p->n_constants, 0, false, mask_of(s, q->a, u), true, 0);
+            with_pool(s, (opcode){M0F, PF2, 0x6f}, room, s->p->n_constants, 0, mask_of(s, q->a, u), true);
             with_array(s, (opcode){M0F, PF2, 0x7f}, room, base, 0, u * 16, 0, k, false);
         }
     }
@@ -305,13 +252,8 @@ static void store(assembler *s, const jit_step *q, int at) {
 }
 
 static void half(assembler *s, const jit_step *q, int at) {
-    if (is_constant(q->a)) {
-        s->failed = true;
-        return;
-    }
-    release(s, q->a, at);
-    s->where[q->d] = (int16_t)take(s, &s->free_groups);
-    for (int u = 0; u < s->U && !s->failed; u++) {
+    begin(s, q, at);
+    for (int u = 0; u < s->U; u++) {
         int d = vector_of(s, q->d, u);
         with_register(s, (opcode){M3A, P66, 0x1d}, vector_of(s, q->a, u), 0, d, 2, 0, false);
         byte(s, 8);
@@ -320,28 +262,32 @@ static void half(assembler *s, const jit_step *q, int at) {
 }
 
 void jit_evex_step(assembler *s, const jit_step *q, int at) {
+    bring_constants(s, q);
     switch (q->op) {
     case JIT_LOAD: load(s, q); break;
     case JIT_STORE: store(s, q, at); break;
-    case JIT_ADD: binary(s, q, at, (opcode){M0F, NP, 0x58}, true); break;
-    case JIT_SUB: binary(s, q, at, (opcode){M0F, NP, 0x5c}, false); break;
-    case JIT_MUL: binary(s, q, at, (opcode){M0F, NP, 0x59}, true); break;
-    case JIT_DIV: binary(s, q, at, (opcode){M0F, NP, 0x5e}, false); break;
-    case JIT_MAX: binary(s, q, at, (opcode){M0F, NP, 0x5f}, false); break;
-    case JIT_MIN: binary(s, q, at, (opcode){M0F, NP, 0x5d}, false); break;
-    case JIT_AND: binary(s, q, at, (opcode){M0F, P66, 0xdb}, true); break;
-    case JIT_OR: binary(s, q, at, (opcode){M0F, P66, 0xeb}, true); break;
-    case JIT_XOR: binary(s, q, at, (opcode){M0F, P66, 0xef}, true); break;
-    case JIT_ADD_INT: binary(s, q, at, (opcode){M0F, P66, 0xfe}, true); break;
-    case JIT_SUB_INT: binary(s, q, at, (opcode){M0F, P66, 0xfa}, false); break;
-    case JIT_SCALE: binary(s, q, at, (opcode){M38, P66, 0x2c}, false); break;
+    case JIT_ADD: binary(s, q, at, (opcode){M0F, NP, 0x58}); break;
+    case JIT_SUB: binary(s, q, at, (opcode){M0F, NP, 0x5c}); break;
+    case JIT_MUL: binary(s, q, at, (opcode){M0F, NP, 0x59}); break;
+    case JIT_DIV: binary(s, q, at, (opcode){M0F, NP, 0x5e}); break;
+    case JIT_MAX: binary(s, q, at, (opcode){M0F, NP, 0x5f}); break;
+    case JIT_MIN: binary(s, q, at, (opcode){M0F, NP, 0x5d}); break;
+    case JIT_AND: binary(s, q, at, (opcode){M0F, P66, 0xdb}); break;
+    case JIT_OR: binary(s, q, at, (opcode){M0F, P66, 0xeb}); break;
+    case JIT_XOR: binary(s, q, at, (opcode){M0F, P66, 0xef}); break;
+    case JIT_ADD_INT: binary(s, q, at, (opcode){M0F, P66, 0xfe}); break;
+    case JIT_SUB_INT: binary(s, q, at, (opcode){M0F, P66, 0xfa}); break;
+    case JIT_SCALE: binary(s, q, at, (opcode){M38, P66, 0x2c}); break;
     case JIT_SQRT: unary(s, q, at, (opcode){M0F, NP, 0x51}, -1); break;
     case JIT_ROUND: unary(s, q, at, (opcode){M3A, P66, 0x08}, q->imm); break;
     case JIT_TO_FLOAT: unary(s, q, at, (opcode){M0F, NP, 0x5b}, -1); break;
-    case JIT_SHR: shift(s, q, at, (opcode){M0F, P66, 0x72}, 2); break;
-    case JIT_SHL: shift(s, q, at, (opcode){M0F, P66, 0x72}, 6); break;
-    case JIT_SAR: shift(s, q, at, (opcode){M0F, P66, 0x72}, 4); break;
+    case JIT_SHR: shift(s, q, at, 2); break;
+    case JIT_SHL: shift(s, q, at, 6); break;
+    case JIT_SAR: shift(s, q, at, 4); break;
     case JIT_FMA: fused(s, q, at); break;
+    case JIT_TERNARY: accumulate(s, q, at, (opcode){M3A, P66, 0x25}, q->a, q->b, q->c, q->imm); break;
+    case JIT_DOT: accumulate(s, q, at, (opcode){M38, P66, 0x52}, q->c, q->a, q->b, -1); break;
+    case JIT_RELU: relu(s, q, at); break;
     case JIT_BLEND: blend(s, q, at); break;
     case JIT_COMPARE:
     case JIT_COMPARE_INT: compare(s, q, at); break;
@@ -362,4 +308,8 @@ void jit_evex_uniform(assembler *s, int i) {
     } else {
         with_array(s, (opcode){M38, P66, 0x13}, v, RAX, 1, 0, 2, 0, false);
     }
+}
+
+void jit_evex_constant(assembler *s, int i) {
+    broadcast(s, s->constant_register[i], i);
 }

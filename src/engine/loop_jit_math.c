@@ -47,8 +47,8 @@ static int polynomial(P, int x, int n, const double *c) { /* c[0] x^(n-1) + ... 
 }
 #define POLYNOMIAL(x, ...) polynomial(p, x, (int)(sizeof((double[]){__VA_ARGS__}) / sizeof(double)), (const double[]){__VA_ARGS__})
 
-/* An operand that is a number, which relu and clamps have, spares most of an extreme: where it is taken neither is a NaN, and of zeros
- * the comparison leaves the right one. */
+/* An operand that is a number, which relu and clamps have, spares most of an extreme: the processor's gives the other one where that is a
+ * NaN or both are zero, which is wrong only where the number is the zero that wins. */
 static bool is_number(P, int v, uint32_t *out_bits) {
     if (v < JIT_CONSTANT || v >= JIT_UNIFORM)
         return false;
@@ -56,21 +56,32 @@ static bool is_number(P, int v, uint32_t *out_bits) {
     return (*out_bits & 0x7fffffff) <= 0x7f800000;
 }
 
+static int relu(P, int x) {
+    enum { KEEP = 1, ZERO = 8 }; /* for quiet NaN, NaN, zero, one, -inf, inf, negative, positive */
+    if (p->lanes == 16)
+        return jit_emit(p, JIT_RELU, x, jit_bits(p, KEEP | KEEP << 4 | ZERO << 8 | KEEP << 12 | ZERO << 16 | KEEP << 20 | ZERO << 24 | KEEP << 28), JIT_NONE, 0);
+    return add(p, max_x86(p, k(p, 0), x), k(p, 0));
+}
+
 static int maximum(P, int a, int b) {
     uint32_t bits;
+    if (is_number(p, a, &bits)) {
+        int swap = a;
+        a = b, b = swap;
+    }
     if (is_number(p, b, &bits))
-        return sel(p, test(p, a, b, bits == 0x80000000u ? LT : LE), b, a);
-    if (is_number(p, a, &bits))
-        return sel(p, test(p, b, a, bits == 0x80000000u ? LT : LE), a, b);
+        return bits ? max_x86(p, b, a) : relu(p, a);
     int m = sel(p, test(p, a, b, EQ), and_(p, a, b), max_x86(p, a, b));
     return keep_nan(p, a, m);
 }
 static int minimum(P, int a, int b) {
     uint32_t bits;
-    if (is_number(p, b, &bits))
-        return sel(p, test(p, b, a, bits ? LE : LT), b, a);
-    if (is_number(p, a, &bits))
-        return sel(p, test(p, a, b, bits ? LE : LT), a, b);
+    if (is_number(p, a, &bits)) {
+        int swap = a;
+        a = b, b = swap;
+    }
+    if (is_number(p, b, &bits) && bits != 0x80000000u)
+        return min_x86(p, b, a);
     int m = sel(p, test(p, a, b, EQ), or_(p, a, b), min_x86(p, a, b));
     return keep_nan(p, a, m);
 }

@@ -3,7 +3,7 @@
  * loop_jit_asm.h. */
 #include "engine/loop_jit_asm.h"
 
-enum { SCRATCH = 15, XMM = 0, YMM = 1, W1 = 0x80 };
+enum { SCRATCH = 15, XMM = 0, YMM = 1 };
 
 /* ---- instructions ---- */
 
@@ -61,14 +61,6 @@ static void invert(assembler *s, int d, int a) {
     with_value(s, XOR, d, a, JIT_CONSTANT + s->p->n_constants, 0, 0); /* the pool ends with ones */
 }
 
-/* Gives back what dies here, then takes the result's registers: each instruction reads its operands before it writes. */
-static void begin(assembler *s, const jit_step *q, int at) {
-    release(s, q->a, at);
-    release(s, q->b, at);
-    release(s, q->c, at);
-    s->where[q->d] = (int16_t)take(s, &s->free_groups);
-}
-
 static void binary(assembler *s, const jit_step *q, int at, opcode o, bool commutes) {
     bool swap = commutes && !is_value(q->a);
     int a = swap ? q->b : q->a, b = swap ? q->a : q->b;
@@ -94,32 +86,22 @@ static void shift(assembler *s, const jit_step *q, int at, int extension) {
     }
 }
 
-/* d = a * b + c. The register that is overwritten is one that dies, else a copy of c. */
+/* d = a * b + c, over whichever dies, else over a copy of c. */
 static void fused(assembler *s, const jit_step *q, int at) {
     const opcode f132 = {M38, P66, 0x98}, f213 = {M38, P66, 0xa8}, f231 = {M38, P66, 0xb8};
-    int a = q->a, b = q->b, c = q->c, keep = JIT_NONE;
-    if (!is_value(a) || (is_value(b) && !dies(s, a, at) && dies(s, b, at))) {
-        a = q->b;
-        b = q->a;
-    }
-    if (dies(s, c, at) && c != a && c != b)
-        keep = c;
-    else if (dies(s, a, at) && a != c)
-        keep = a;
-    if (keep != JIT_NONE) {
-        s->where[q->d] = s->where[keep];
-        s->last[keep] = -1; /* passes its registers on */
-    } else {
+    bool swap = !is_value(q->a) || (is_value(q->b) && !dies(s, q->a, at) && dies(s, q->b, at));
+    int a = swap ? q->b : q->a, b = swap ? q->a : q->b, c = q->c;
+    bool over_c = c != a && c != b && inherit(s, q, c, at), over_a = !over_c && a != c && inherit(s, q, a, at);
+    if (!over_c && !over_a)
         s->where[q->d] = (int16_t)take(s, &s->free_groups);
-    }
     for (int u = 0; u < s->U && !s->failed; u++) {
         int d = vector_of(s, q->d, u);
-        if (keep == a && is_value(b)) {
-            with_value(s, f213, d, vector_of(s, b, u), c, u, 0);
-        } else if (keep == a) {
+        if (over_a && is_value(b)) {
+            with_value(s, f213, d, b == a ? d : vector_of(s, b, u), c, u, 0);
+        } else if (over_a) {
             with_value(s, f132, d, in_register(s, c, u), b, u, 0);
         } else {
-            if (keep == JIT_NONE)
+            if (!over_c)
                 with_value(s, MOVE, d, 0, c, u, 0);
             with_value(s, f231, d, in_register(s, a, u), b, u, 0);
         }

@@ -186,8 +186,8 @@ static void frame_init(const eng_loop *l, frame *f, char *scratch, void *const *
             scratch += ((size_t)(s->period * s->size) + 127) & ~(size_t)63;
         }
         f->at[i] = scratch;
-        if (s->kind == LOOP_SCALAR)
-            spread(scratch, source_base(s, inputs) + s->offset * s->size, s->size, n);
+        if (s->kind == LOOP_SCALAR && (!l->code || s->uniform)) /* code holds other scalars itself */
+            spread(scratch, source_base(s, inputs) + s->offset * s->size, s->size, l->code ? 16 : n);
         scratch += l->temp_bytes;
     }
     for (int i = 0; i < l->n_temps; i++, scratch += l->temp_bytes)
