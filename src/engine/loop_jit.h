@@ -8,6 +8,7 @@
 
 typedef enum jit_op {
     JIT_LOAD, JIT_STORE,                    /* array a / d; imm: tt_dtype */
+    /* FMA: d = a * b + c, with imm 1 minus c */
     JIT_ADD, JIT_SUB, JIT_MUL, JIT_DIV, JIT_MAX, JIT_MIN, JIT_SQRT, JIT_FMA, JIT_ROUND, JIT_SCALE,
     JIT_TERNARY,                            /* EVEX: imm is the table of a logic function of three */
     JIT_DOT,                                /* EVEX: d = c + a.low * b.low + a.high * b.high, signed halves of a lane */

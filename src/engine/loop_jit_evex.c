@@ -128,9 +128,10 @@ static void accumulate(assembler *s, const jit_step *q, int at, opcode o, int fi
     release(s, q->c, at);
 }
 
-/* d = a * b + c, over whichever dies. */
+/* d = a * b + c or - c, over whichever dies. */
 static void fused(assembler *s, const jit_step *q, int at) {
-    const opcode f213 = {M38, P66, 0xa8}, f231 = {M38, P66, 0xb8};
+    const uint8_t minus = (uint8_t)(2 * q->imm);
+    const opcode f213 = {M38, P66, 0xa8 + minus}, f231 = {M38, P66, 0xb8 + minus};
     if (dies(s, q->c, at) || (!dies(s, q->a, at) && !dies(s, q->b, at)))
         accumulate(s, q, at, f231, q->c, q->a, q->b, -1);
     else if (dies(s, q->a, at))

@@ -18,6 +18,7 @@ EMIT(sub_int, JIT_SUB_INT)
 
 static int k(P, double x) { return jit_number(p, (float)x); }
 static int fma_(P, int a, int b, int c) { return jit_emit(p, JIT_FMA, a, b, c, 0); }
+static int fms(P, int a, int b, int c) { return jit_emit(p, JIT_FMA, a, b, c, 1); }
 static int rounded(P, int a, int mode) { return jit_emit(p, JIT_ROUND, a, JIT_NONE, JIT_NONE, mode); }
 static int root(P, int a) { return jit_emit(p, JIT_SQRT, a, JIT_NONE, JIT_NONE, 0); }
 static int shift(P, jit_op op, int a, int by) { return jit_emit(p, op, a, JIT_NONE, JIT_NONE, by); }
@@ -34,6 +35,8 @@ enum { EQ = 0x00, LT = 0x11, LE = 0x12, NE = 0x04, GE_SWAP = 0x12 };
 static int sel(P, int mask, int a, int b) { return jit_emit(p, JIT_BLEND, a, b, mask, 0); }
 static int magnitude(P, int a) { return and_(p, a, jit_bits(p, 0x7fffffff)); }
 static int with_sign(P, int m, int sign) {
+    if (p->lanes == 16)
+        return jit_emit(p, JIT_TERNARY, m, sign, jit_bits(p, 0x80000000u), 0xd8); /* the third chooses */
     int s = and_(p, sign, jit_bits(p, 0x80000000u));
     return or_(p, and_(p, m, jit_bits(p, 0x7fffffff)), s);
 }
@@ -87,12 +90,12 @@ static int minimum(P, int a, int b) {
 }
 
 static int exponential(P, int x) {
-    int c = min_x86(p, max_x86(p, x, k(p, -104)), k(p, 89));
+    int c = min_x86(p, k(p, 89), max_x86(p, k(p, -104), x));
     int n = rounded(p, mul(p, c, k(p, 1.44269504088896341f)), 8);
     int r = fma_(p, n, k(p, -0.693145752f), c);
     r = fma_(p, n, k(p, -1.42860677e-6f), r);
     int e = POLYNOMIAL(r, 1.37805939e-3f, 8.37312452e-3f, 4.16695364e-2f, 1.66664720e-1f, 4.99999851e-1f, 1, 1);
-    return keep_nan(p, x, scale2(p, e, n));
+    return scale2(p, e, n);
 }
 
 static int logistic(P, int x) {
@@ -105,24 +108,20 @@ static int tanh_(P, int x) {
     int a = magnitude(p, x), z = mul(p, x, x);
     int s = POLYNOMIAL(z, -5.70498872745e-3f, 2.06390887954e-2f, -5.37397155531e-2f, 1.33314422036e-1f, -3.33332819422e-1f);
     s = fma_(p, mul(p, s, z), x, x);
-    int c = min_x86(p, a, k(p, 20)), e = exponential(p, add(p, c, c));
+    int c = min_x86(p, k(p, 20), a), e = exponential(p, add(p, c, c));
     int t = sub(p, k(p, 1), div_(p, k(p, 2), add(p, e, k(p, 1))));
     t = sel(p, test(p, a, k(p, 0.625f), LT), s, t);
-    return keep_nan(p, x, with_sign(p, t, x));
+    return with_sign(p, t, x);
 }
 
 static int erf_(P, int x) {
-    int t = magnitude(p, x), s = mul(p, x, x);
-    int r = POLYNOMIAL(t, -1.72853470e-5f, 3.83197126e-4f), u = POLYNOMIAL(t, -3.88396438e-3f, 2.42546219e-2f);
-    r = fma_(p, r, s, u);
-    r = fma_(p, r, t, k(p, -1.06777877e-1f));
-    r = fma_(p, r, t, k(p, -6.34846687e-1f));
-    r = fma_(p, r, t, k(p, -1.28717512e-1f));
-    r = fma_(p, r, t, xor_(p, t, jit_bits(p, 0x80000000u)));
-    r = with_sign(p, sub(p, k(p, 1), exponential(p, r)), x);
-    int q = POLYNOMIAL(s, -5.96761703e-4f, 4.99119423e-3f, -2.67681349e-2f, 1.12819925e-1f, -3.76125336e-1f, 1.28379166e-1f);
+    int s = mul(p, x, x), q = POLYNOMIAL(s, -6.20325562e-4f, 5.03218127e-3f, -2.67914627e-2f, 1.12824552e-1f, -3.76125515e-1f, 1.28379151e-1f);
     q = fma_(p, q, x, x);
-    return keep_nan(p, x, sel(p, test(p, k(p, 0.921875f), t, LT), r, q));
+    int t = min_x86(p, k(p, 4), magnitude(p, x)), large = test(p, k(p, 0.875f), t, LT);
+    int r = POLYNOMIAL(t, 3.0989782e-4f, -4.64807032e-3f, 3.30553055e-2f, -1.51911438e-1f, -9.17108655e-1f, -1.62811375f);
+    int n = rounded(p, mul(p, r, t), 8), f = fms(p, r, t, n);
+    int e = POLYNOMIAL(f, 1.5353362e-4f, 1.33988739e-3f, 9.61843692e-3f, 5.55033237e-2f, 2.40226477e-1f, 6.93147182e-1f, 1);
+    return sel(p, large, with_sign(p, sub(p, k(p, 1), scale2(p, e, n)), x), q);
 }
 
 static int log_(P, int x) {

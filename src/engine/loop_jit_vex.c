@@ -86,9 +86,10 @@ static void shift(assembler *s, const jit_step *q, int at, int extension) {
     }
 }
 
-/* d = a * b + c, over whichever dies, else over a copy of c. */
+/* d = a * b + c or - c, over whichever dies, else over a copy of c. */
 static void fused(assembler *s, const jit_step *q, int at) {
-    const opcode f132 = {M38, P66, 0x98}, f213 = {M38, P66, 0xa8}, f231 = {M38, P66, 0xb8};
+    const uint8_t minus = (uint8_t)(2 * q->imm);
+    const opcode f132 = {M38, P66, 0x98 + minus}, f213 = {M38, P66, 0xa8 + minus}, f231 = {M38, P66, 0xb8 + minus};
     bool swap = !is_value(q->a) || (is_value(q->b) && !dies(s, q->a, at) && dies(s, q->b, at));
     int a = swap ? q->b : q->a, b = swap ? q->a : q->b, c = q->c;
     bool over_c = c != a && c != b && inherit(s, q, c, at), over_a = !over_c && a != c && inherit(s, q, a, at);

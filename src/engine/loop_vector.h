@@ -216,7 +216,7 @@ INLINE vb pred_of(vm m) {
 
 /* ---- elementary functions; errors in ulp are measured by tests/c over all floats ---- */
 INLINE vf vexp(vf x) { /* 2^n p(r), |r| <= ln2/2 */
-    vf c = min_x86(max_x86(x, K(-104)), K(89));
+    vf c = min_x86(K(89), max_x86(K(-104), x)); /* which leave a NaN */
     vf n = vrint(c * K(1.44269504088896341f));
     vf r = fma_(n, K(-0.693145752f), c);
     r = fma_(n, K(-1.42860677e-6f), r);
@@ -227,7 +227,7 @@ INLINE vf vexp(vf x) { /* 2^n p(r), |r| <= ln2/2 */
     p = fma_(p, r, K(4.99999851e-1f));
     p = fma_(p, r, K(1));
     p = fma_(p, r, K(1));
-    return sel(ne(x, x), x, scale2(p, n));
+    return scale2(p, n);
 }
 INLINE vf vexpm1(vf x) { /* a series where exp(x) - 1 would cancel */
     vf p = K(1.0f / 362880);
@@ -247,27 +247,32 @@ INLINE vf vtanh(vf x) { /* odd polynomial below 0.625, else 1 - 2 / (e^2|x| + 1)
     p = fma_(p, z, K(-5.37397155531e-2f));
     p = fma_(p, z, K(1.33314422036e-1f));
     p = fma_(p, z, K(-3.33332819422e-1f));
-    vf s = fma_(p * z, x, x), c = min_x86(a, K(20)), t = K(1) - K(2) / (vexp(c + c) + K(1));
+    vf s = fma_(p * z, x, x), c = min_x86(K(20), a), t = K(1) - K(2) / (vexp(c + c) + K(1));
     t = sel(lt(a, K(0.625f)), s, t);
-    return sel(ne(x, x), x, with_sign(t, x));
+    return with_sign(t, x);
 }
-INLINE vf verf(vf x) { /* 1 - exp(polynomial in |x|) above 0.92, odd polynomial below */
-    vf t = vabs(x), s = x * x;
-    vf r = fma_(K(-1.72853470e-5f), t, K(3.83197126e-4f)), u = fma_(K(-3.88396438e-3f), t, K(2.42546219e-2f));
-    r = fma_(r, s, u);
-    r = fma_(r, t, K(-1.06777877e-1f));
-    r = fma_(r, t, K(-6.34846687e-1f));
-    r = fma_(r, t, K(-1.28717512e-1f));
-    r = fma_(r, t, -t);
-    r = with_sign(K(1) - vexp(r), x);
-    vf q = K(-5.96761703e-4f);
-    q = fma_(q, s, K(4.99119423e-3f));
-    q = fma_(q, s, K(-2.67681349e-2f));
-    q = fma_(q, s, K(1.12819925e-1f));
-    q = fma_(q, s, K(-3.76125336e-1f));
-    q = fma_(q, s, K(1.28379166e-1f));
+INLINE vf verf(vf x) { /* an odd polynomial below 0.875, above 1 - 2^(t p(t)), t = |x| up to 4, where it is 1 */
+    vf s = x * x, q = K(-6.20325562e-4f);
+    q = fma_(q, s, K(5.03218127e-3f));
+    q = fma_(q, s, K(-2.67914627e-2f));
+    q = fma_(q, s, K(1.12824552e-1f));
+    q = fma_(q, s, K(-3.76125515e-1f));
+    q = fma_(q, s, K(1.28379151e-1f));
     q = fma_(q, x, x);
-    return sel(ne(x, x), x, sel(lt(K(0.921875f), t), r, q));
+    vf t = min_x86(K(4), vabs(x)), p = K(3.0989782e-4f);
+    p = fma_(p, t, K(-4.64807032e-3f));
+    p = fma_(p, t, K(3.30553055e-2f));
+    p = fma_(p, t, K(-1.51911438e-1f));
+    p = fma_(p, t, K(-9.17108655e-1f));
+    p = fma_(p, t, K(-1.62811375f));
+    vf n = vrint(p * t), f = fma_(p, t, -n), e = K(1.5353362e-4f);
+    e = fma_(e, f, K(1.33988739e-3f));
+    e = fma_(e, f, K(9.61843692e-3f));
+    e = fma_(e, f, K(5.55033237e-2f));
+    e = fma_(e, f, K(2.40226477e-1f));
+    e = fma_(e, f, K(6.93147182e-1f));
+    e = fma_(e, f, K(1));
+    return sel(lt(K(0.875f), t), with_sign(K(1) - scale2(e, n), x), q);
 }
 INLINE vf vlog(vf x) { /* e ln2 + log(m), m in [sqrt(1/2), sqrt(2)) */
     vm tiny = lt(x, K(1.17549435e-38f));
