@@ -193,8 +193,7 @@ LOWER(lower_embedding_bag_backward) {
     }
     if (padding >= 0)
         rows = hlo_select(g, piece_along(L, piece_compare(L, "NE", use, 0), &rt, 0), rows, hlo_splat(g, &rt, 0));
-    lower_out(L,
-              hlo_convert(g, scatter_sum(L, piece_zeros(L, wide, 2, table), index, rows, HLO_ADD), t.dtype));
+    lower_out(L, index_sum_rows(L, rows, index, weights, t.dtype));
     return TT_OK;
 }
 

@@ -15,6 +15,8 @@ hlo_ref index_rows(tt_lower *L, hlo_ref x, int dim, hlo_ref index, const char *b
 hlo_ref index_flatten(tt_lower *L, hlo_ref index, int dim, const hlo_type *t);
 hlo_ref index_take(tt_lower *L, hlo_ref x, hlo_ref flat, const char *bounds); /* elements of x, flattened */
 hlo_ref index_take_checked(tt_lower *L, hlo_ref x, hlo_ref index, int dim, const char *bounds);
+/* A table of n rows: zeros, to whose rows index[k] are added rows[k] of [k, d], in their type and order. The composite tt.sum_rows. */
+hlo_ref index_sum_rows(tt_lower *L, hlo_ref rows, hlo_ref index, int64_t n, tt_dtype dtype);
 bool index_batching(const hlo_type *x, const hlo_type *index, int dim, int64_t *lists, hlo_dims *d);
 
 /* The tensors of x[i, :, j] and how they lie. */

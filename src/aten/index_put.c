@@ -56,6 +56,17 @@ static hlo_ref scatter_rows(tt_lower *L, hlo_ref x, int dim, hlo_ref index, hlo_
                        &d, op, false, bounds);
 }
 
+hlo_ref index_sum_rows(tt_lower *L, hlo_ref rows, hlo_ref index, int64_t n, tt_dtype dtype) {
+    hlo_graph *g = L->g;
+    hlo_ref in[2] = {rows, hlo_convert(g, index, TT_I64)}, p[2], y;
+    hlo_composite c = hlo_composite_begin(g, "tt.sum_rows", NULL, 2, in, p);
+    hlo_type t = piece_type(L, p[0]);
+    int64_t table[2] = {n, t.dims[1]};
+    hlo_ref sums = hlo_convert(g, scatter_rows(L, piece_zeros(L, t.dtype, 2, table), 0, p[1], p[0], HLO_ADD, NULL), dtype);
+    hlo_composite_end(g, &c, 1, &sums, &y);
+    return y;
+}
+
 /* ---- index_put ---- */
 
 /* index_put(self, indices, values, accumulate), _index_put_impl(.., unsafe) */
@@ -466,7 +477,6 @@ LOWER(lower_embedding_backward) {
         hlo_ref kept = hlo_compare(g, "NE", index, hlo_splat_int(g, &xt, padding));
         rows_in = hlo_select(g, piece_along(L, kept, &rt, 0), rows_in, hlo_splat(g, &rt, 0));
     }
-    hlo_ref y = scatter_rows(L, piece_zeros(L, wide, 2, table), 0, index, rows_in, HLO_ADD, NULL);
-    lower_out(L, hlo_convert(g, y, t.dtype));
+    lower_out(L, index_sum_rows(L, rows_in, index, weights, t.dtype));
     return TT_OK;
 }

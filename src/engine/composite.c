@@ -13,6 +13,8 @@
  * tt.integer_product(a[.., m, k], b[.., k, n]) -> [.., m, n]; i64, the leading dimensions are the same
  * tt.embedding_bag(table[V, D], index[n], offsets[B]) {mean, checked} -> y[B, D], bag[n], count[B]; the integers are i64; a checked index
  *   out of the table is an error
+ * tt.sum_rows(rows[n, D], index[n]) -> table[V, D]; index: i64, the row of the table that each is added to, in order; one outside it is
+ *   dropped; the sums are f32
  * tt.max_pool(x[B, H, W]) {k0, k1, s0, s1, p0, p1, d0, d1} -> maxima[B, h, w], index[B, h, w]: i64, of the first (of NaNs the last)
  *   in the plane; windows of k elements d apart, s apart, the first p before the plane
  * tt.max_pool_backward(grad[B, ..], index[B, ..]) -> dx[B, ..]; index: i64, the place in dx's plane that each grad goes to */
@@ -177,6 +179,12 @@ static bool fits_embedding_bag(const signature *s) {
            vector_of(s->out[2], TT_I64, n_bags);
 }
 
+static bool fits_sum_rows(const signature *s) {
+    return s->n_in == 2 && s->n_out == 1 && s->in[0]->dtype == TT_F32 && s->in[0]->rank == 2 && s->in[1]->dtype == TT_I64 &&
+           s->in[1]->rank == 1 && s->in[1]->dims[0] == s->in[0]->dims[0] && s->out[0]->rank == 2 && small_float(s->out[0]->dtype) &&
+           s->out[0]->dims[1] == s->in[0]->dims[1] && s->out[0]->dims[0] <= INT32_MAX && s->in[0]->dims[0] < INT32_MAX;
+}
+
 static bool fits_integer_product(const signature *s) {
     if (s->n_in != 2 || s->n_out != 1)
         return false;
@@ -216,6 +224,7 @@ static const struct {
     {"tt.sdpa_backward", fits_sdpa_backward, eng_sdpa_backward},
     {"tt.integer_product", fits_integer_product, eng_integer_product},
     {"tt.embedding_bag", fits_embedding_bag, eng_embedding_bag},
+    {"tt.sum_rows", fits_sum_rows, eng_sum_rows},
     {"tt.max_pool", fits_max_pool, eng_max_pool},
     {"tt.max_pool_backward", fits_max_pool_backward, eng_max_pool_backward},
 };

@@ -20,4 +20,5 @@ tt_status eng_integer_product(const char *attributes, const eng_tensor *in, eng_
 tt_status eng_max_pool(const char *attributes, const eng_tensor *in, eng_tensor *out);
 tt_status eng_max_pool_backward(const char *attributes, const eng_tensor *in, eng_tensor *out);
 tt_status eng_embedding_bag(const char *attributes, const eng_tensor *in, eng_tensor *out);
+tt_status eng_sum_rows(const char *attributes, const eng_tensor *in, eng_tensor *out);
 #endif

@@ -1,33 +1,80 @@
-/* fast_bag.c - sums and means of a table's rows over bags, in one pass over the indices. Part of composite.c; knows no graph.
- * A bag's rows are added one after the other from zero, as the decomposition's scatter does, so bags are shared out and never split. */
+/* fast_bag.c - rows of a table summed over bags, and rows summed into a table, which is the gradient. Part of composite.c; knows no graph.
+ * Rows that meet are added one after the other from zero, as the decompositions' scatters do, so bags, and rows of the table, are shared
+ * out and never split. */
 #include "engine/composite.h"
+#include "engine/fast.h"
 #include <string.h>
 
-enum { COLUMNS = 256, AHEAD = 8 }; /* that are summed at once; rows fetched ahead */
+enum { BLOCK = 64, LANES = 16, TILE = 512, AHEAD = 16 }; /* columns summed in registers, in vectors of LANES; in a tile; rows fetched ahead */
 
-typedef struct bags {
-    int64_t n_rows, width, n, n_bags, per_task;
-    const char *table;
-    const int64_t *index;
-    int64_t *bag, *count;
-    char *y;
-    bool bf16, mean;
-} bags;
+typedef float vf16 __attribute__((vector_size(64), aligned(4), may_alias));
+typedef uint16_t vh16 __attribute__((vector_size(32), aligned(2), may_alias));
+typedef uint32_t vu16 __attribute__((vector_size(64)));
 
-typedef float floats __attribute__((vector_size(32), aligned(4), may_alias));
+static inline __attribute__((always_inline)) void add(vf16 *sum, const char *p, bool bf16) {
+    *sum += bf16 ? (vf16)(__builtin_convertvector(*(const vh16 *)(const void *)p, vu16) << 16) : *(const vf16 *)(const void *)p;
+}
 
-static void add_f32(float *sum, const float *row, int64_t n) {
-    int64_t i = 0;
-    for (; i + 8 <= n; i += 8)
-        *(floats *)(void *)(sum + i) += *(const floats *)(const void *)(row + i);
-    for (; i < n; i++)
+/* sum[j] = the sum of rows[which[i]][j] over i < n, in order. Of which[i] up to i < known the rows are fetched ahead. */
+static inline __attribute__((always_inline)) void sum_block(float *sum, const char *rows, int64_t pitch, bool bf16, const int64_t *which, int64_t n,
+                                                            int64_t known, int vectors, int64_t tail) {
+    const int size = bf16 ? 2 : 4;
+    vf16 a[BLOCK / LANES] = {0};
+    float rest[LANES] = {0};
+    for (int64_t i = 0; i < n; i++) {
+        const char *row = rows + which[i] * pitch;
+        if (i + AHEAD < known)
+            for (int64_t at = 0; at < (vectors * LANES + tail) * size; at += 64)
+                __builtin_prefetch(rows + which[i + AHEAD] * pitch + at);
+        for (int v = 0; v < vectors; v++)
+            add(&a[v], row + v * LANES * size, bf16);
+        for (int64_t j = 0; j < tail; j++)
+            rest[j] += bf16 ? tt_bf16_to_f32(((const uint16_t *)(const void *)row)[vectors * LANES + j])
+                            : ((const float *)(const void *)row)[vectors * LANES + j];
+    }
+    for (int v = 0; v < vectors; v++)
+        *(vf16 *)(void *)(sum + v * LANES) = a[v];
+    memcpy(sum + vectors * LANES, rest, sizeof(float) * (size_t)tail);
+}
+
+#define SUM(T, bf16)                                                                                                                    \
+    FAST_CLONES static void sum_##T(float *sum, const char *rows, int64_t pitch, const int64_t *which, int64_t n, int64_t known, int64_t width) { \
+        if (width == BLOCK)                                                                                                             \
+            sum_block(sum, rows, pitch, bf16, which, n, known, 4, 0);                                                                   \
+        else if (width == BLOCK / 2)                                                                                                    \
+            sum_block(sum, rows, pitch, bf16, which, n, known, 2, 0);                                                                   \
+        else if (width == LANES)                                                                                                        \
+            sum_block(sum, rows, pitch, bf16, which, n, known, 1, 0);                                                                   \
+        else                                                                                                                            \
+            sum_block(sum, rows, pitch, bf16, which, n, known, (int)(width / LANES), width % LANES);                                    \
+    }
+SUM(f32, false)
+SUM(bf16, true)
+
+FAST_CLONES static void add_f32(float *sum, const float *row, int64_t n) {
+    for (int64_t i = 0; i < n; i++)
         sum[i] += row[i];
 }
 
-static void add_bf16(float *sum, const uint16_t *row, int64_t n) {
-    for (int64_t i = 0; i < n; i++)
-        sum[i] += tt_bf16_to_f32(row[i]);
+/* Rounds n sums to the elements of a table. */
+static void store(void *to, tt_dtype dtype, loop_kernel convert, const float *sum, int64_t n) {
+    if (dtype == TT_F32)
+        memcpy(to, sum, (size_t)n * 4);
+    else
+        convert(to, sum, NULL, NULL, n);
 }
+
+/* ---- bags ---- */
+typedef struct bags {
+    int64_t n_rows, width, n, n_bags, per_task;
+    const char *table;
+    const int64_t *row; /* [position]: inside the table */
+    int64_t *bag, *count;
+    char *y;
+    tt_dtype dtype;
+    loop_kernel convert;
+    bool mean;
+} bags;
 
 /* The first position whose bag is not before b: bags never decrease. */
 static int64_t begin_of(const bags *s, int64_t b) {
@@ -42,48 +89,24 @@ static int64_t begin_of(const bags *s, int64_t b) {
     return low;
 }
 
-static void store(const bags *s, int64_t bag, int64_t from, float *sum, int64_t n) {
-    const float count = (float)s->count[bag];
-    for (int64_t i = 0; s->mean && count > 0 && i < n; i++)
-        sum[i] /= count;
-    if (!s->bf16) {
-        memcpy(s->y + (bag * s->width + from) * 4, sum, (size_t)n * 4);
-        return;
-    }
-    uint16_t *y = (uint16_t *)(void *)s->y + bag * s->width + from;
-    for (int64_t i = 0; i < n; i++)
-        y[i] = tt_f32_to_bf16(sum[i]);
-}
-
-/* Which row index i names; one outside the table names its nearest. */
-static int64_t row_of(const bags *s, int64_t i) {
-    return s->index[i] < 0 ? 0 : eng_min(s->index[i], s->n_rows - 1);
-}
-
 static void bag_task(void *context, int64_t task, int worker) {
     (void)worker;
     const bags *s = context;
-    const int64_t first = task * s->per_task, last = eng_min(s->n_bags, first + s->per_task);
+    const int64_t first = task * s->per_task, last = eng_min(s->n_bags, first + s->per_task), size = tt_dtype_size(s->dtype);
     int64_t start = begin_of(s, first);
     for (int64_t b = first; b < last; start += s->count[b++])
-        for (int64_t from = 0; from < s->width; from += COLUMNS) {
-            const int64_t n = eng_min(COLUMNS, s->width - from);
-            float sum[COLUMNS];
-            memset(sum, 0, (size_t)n * sizeof *sum);
-            for (int64_t i = start; i < start + s->count[b]; i++) {
-                const int64_t at = row_of(s, i) * s->width + from;
-                __builtin_prefetch(s->table + (row_of(s, eng_min(i + AHEAD, s->n - 1)) * s->width + from) * (s->bf16 ? 2 : 4));
-                if (s->bf16)
-                    add_bf16(sum, (const uint16_t *)(const void *)s->table + at, n);
-                else
-                    add_f32(sum, (const float *)(const void *)s->table + at, n);
-            }
-            store(s, b, from, sum, n);
+        for (int64_t from = 0; from < s->width; from += BLOCK) {
+            const int64_t n = eng_min(BLOCK, s->width - from), count = s->count[b];
+            float sum[BLOCK];
+            (s->dtype == TT_BF16 ? sum_bf16 : sum_f32)(sum, s->table + from * size, s->width * size, s->row + start, count, s->n - start, n);
+            for (int64_t i = 0; s->mean && count > 0 && i < n; i++)
+                sum[i] /= (float)count;
+            store(s->y + (b * s->width + from) * size, s->dtype, s->convert, sum, n);
         }
 }
 
 /* The bag of each position: how many offsets are not beyond it, less one. Positions before all offsets have bag -1 and count nowhere. */
-static void find_bags(bags *s, const int64_t *offsets) {
+static void find_bags_anyhow(bags *s, const int64_t *offsets) {
     int64_t bag = -1;
     memset(s->bag, 0, (size_t)s->n * sizeof *s->bag);
     memset(s->count, 0, (size_t)s->n_bags * sizeof *s->count);
@@ -100,16 +123,105 @@ static void find_bags(bags *s, const int64_t *offsets) {
     }
 }
 
+/* Offsets mostly rise: then a bag is what lies between two. */
+static void find_bags(bags *s, const int64_t *offsets) {
+    for (int64_t b = 1; b < s->n_bags; b++)
+        if (offsets[b] < offsets[b - 1])
+            return find_bags_anyhow(s, offsets);
+    int64_t at = 0;
+    for (int64_t b = -1; b < s->n_bags; b++) {
+        const int64_t begin = at, end = b + 1 < s->n_bags ? eng_min(offsets[b + 1], s->n) : s->n;
+        for (; at < end; at++)
+            s->bag[at] = b;
+        if (b >= 0)
+            s->count[b] = at - begin;
+    }
+}
+
+/* Which rows are named; an index outside the table names its nearest. False: one is outside. */
+FAST_CLONES static bool rows_named(const int64_t *index, int64_t n, int64_t n_rows, int64_t *out) {
+    int64_t outside = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t at = index[i] < 0 ? 0 : index[i] < n_rows ? index[i] : n_rows - 1;
+        outside |= at ^ index[i];
+        out[i] = at;
+    }
+    return !outside;
+}
+
 tt_status eng_embedding_bag(const char *attributes, const eng_tensor *in, eng_tensor *out) {
+    const tt_dtype dtype = in[0].type.dtype;
     bags s = {.n_rows = in[0].type.dims[0], .width = in[0].type.dims[1], .n = in[1].type.dims[0], .n_bags = in[2].type.dims[0],
-              .table = in[0].data, .index = in[1].data, .y = out[0].data, .bag = out[1].data, .count = out[2].data,
-              .bf16 = in[0].type.dtype == TT_BF16, .mean = eng_composite_attr_bool(attributes, "mean", false)};
-    const bool checked = eng_composite_attr_bool(attributes, "checked", false);
-    for (int64_t i = 0; checked && i < s.n; i++)
-        TT_CHECK((uint64_t)s.index[i] < (uint64_t)s.n_rows, OUT_OF_RANGE, "gather of embedding_bag: index %lld is out of bounds for dimension 0 with size %lld",
-                 (long long)s.index[i], (long long)s.n_rows);
+              .table = in[0].data, .y = out[0].data, .bag = out[1].data, .count = out[2].data, .dtype = dtype,
+              .convert = loop_find(HLO_CONVERT, TT_F32, dtype, 0), .mean = eng_composite_attr_bool(attributes, "mean", false)};
+    const int64_t *index = in[1].data;
+    int64_t *row = eng_scratch_need(ENG_SLOT_SHARED, sizeof *row * (size_t)s.n);
+    s.row = row;
+    if (!rows_named(index, s.n, s.n_rows, row) && eng_composite_attr_bool(attributes, "checked", false))
+        for (int64_t i = 0; i < s.n; i++)
+            TT_CHECK(row[i] == index[i], OUT_OF_RANGE, "gather of embedding_bag: index %lld is out of bounds for dimension 0 with size %lld",
+                     (long long)index[i], (long long)s.n_rows);
     find_bags(&s, in[2].data);
     s.per_task = eng_max(1, 65536 / eng_max(1, s.width * (s.n / s.n_bags + 1)));
     eng_parallel(eng_blocks(s.n_bags, s.per_task), bag_task, &s);
+    return TT_OK;
+}
+
+/* ---- rows summed into a table ---- */
+typedef struct sums {
+    int64_t width, n_rows;
+    const char *rows;
+    const int64_t *index;
+    const int32_t *first, *next; /* [row of the table], [position]: the positions that name it, rising; -1: no more */
+    char *table;
+    tt_dtype dtype;
+    loop_kernel convert;
+} sums;
+
+static void zeros_range(void *context, int64_t from, int64_t to) {
+    static const char zero[4];
+    const sums *s = context;
+    fast_fill(s->table + from * 4, zero, 4, to - from);
+}
+
+/* The rows of the table that positions [begin, end) are the first to name. */
+static void sums_range(void *context, int64_t begin, int64_t end) {
+    const sums *s = context;
+    const int64_t size = tt_dtype_size(s->dtype), pitch = s->width * size;
+    for (int64_t i = begin; i < end; i++) {
+        if (i + AHEAD < end && (uint64_t)s->index[i + AHEAD] < (uint64_t)s->n_rows)
+            __builtin_prefetch(s->table + s->index[i + AHEAD] * pitch, 1);
+        if ((uint64_t)s->index[i] >= (uint64_t)s->n_rows || s->first[s->index[i]] != i)
+            continue;
+        for (int64_t column = 0; column < s->width; column += TILE) {
+            const int64_t n = eng_min(TILE, s->width - column);
+            char *to = s->table + s->index[i] * pitch + column * size;
+            float tile[TILE], *sum = s->dtype == TT_F32 ? (float *)(void *)to : tile; /* zeros, both */
+            if (sum == tile)
+                memset(tile, 0, sizeof *tile * (size_t)n);
+            for (int32_t at = (int32_t)i; at >= 0; at = s->next[at])
+                add_f32(sum, (const float *)(const void *)s->rows + at * s->width + column, n);
+            if (sum == tile)
+                s->convert(to, tile, NULL, NULL, n);
+        }
+    }
+}
+
+tt_status eng_sum_rows(const char *attributes, const eng_tensor *in, eng_tensor *out) {
+    (void)attributes;
+    const int64_t n = in[1].type.dims[0], n_rows = out->type.dims[0], *index = in[1].data, bytes = hlo_type_bytes(&out->type);
+    int32_t *first = eng_scratch_need(ENG_SLOT_SHARED, sizeof *first * (size_t)(n_rows + n)), *next = first + n_rows;
+    memset(first, -1, sizeof *first * (size_t)n_rows);
+    for (int64_t i = n; i-- > 0;) {
+        if ((uint64_t)index[i] >= (uint64_t)n_rows)
+            continue;
+        next[i] = first[index[i]];
+        first[index[i]] = (int32_t)i;
+    }
+    sums s = {.width = out->type.dims[1], .n_rows = n_rows, .rows = in[0].data, .index = index, .first = first, .next = next,
+              .table = out->data, .dtype = out->type.dtype, .convert = loop_find(HLO_CONVERT, TT_F32, out->type.dtype, 0)};
+    fast_ranges(bytes / 4, 1 << 16, zeros_range, &s);
+    memset(s.table + bytes / 4 * 4, 0, (size_t)(bytes % 4));
+    fast_ranges(n, eng_max(1, 65536 / eng_max(1, s.width)), sums_range, &s);
     return TT_OK;
 }

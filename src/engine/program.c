@@ -108,6 +108,10 @@ static tt_status plan_program(eng_program *program, tt_arena *temporary) {
     hlo_graph *g = program->graph;
     TT_CHECK(g->n_funcs > 0 && g->funcs[0]->body, INVALID_ARGUMENT, "the module has no function");
     describe(program, g->funcs[0]);
+    if (!program->reference) {
+        eng_canonicalise(g, g->funcs[0]->body);
+        TT_TRY(eng_narrow_updates(g, g->funcs[0]->body, program->donated));
+    }
     size_t n = g->n_nodes;
     eng_planner p = {
         .arena = program->arena, .temporary = temporary, .g = g, .reference = program->reference};
@@ -120,8 +124,6 @@ static tt_status plan_program(eng_program *program, tt_arena *temporary) {
     p.stamps = TT_NEW_N(temporary, uint32_t, n);
     p.positions = TT_NEW_N(temporary, int, n);
     p.escapes = TT_NEW_N(temporary, bool, n);
-    if (!program->reference)
-        eng_canonicalise(g, g->funcs[0]->body);
     TT_TRY(eng_plan_block(&p, g->funcs[0]->body, 0, NULL, program->donated, g->funcs[0]->alias, false,
                           &program->plan));
     describe_plan(program, &p);

@@ -97,6 +97,7 @@ TT_MUST_CHECK tt_status eng_plan_block(eng_planner *, hlo_block *, int n_capture
 /* Outer values used inside a node's regions, each once (temporary arena). */
 void eng_captures_find(eng_planner *, const hlo_node *, int *out_n, hlo_ref **out_refs);
 void eng_canonicalise(hlo_graph *, hlo_block *); /* program_fold.c */
+TT_MUST_CHECK tt_status eng_narrow_updates(hlo_graph *, hlo_block *entry, const bool *donated); /* program_rows.c */
 bool eng_place_is_alias(const hlo_graph *, const hlo_node *,
                         int64_t *out_offset); /* the node's result is its operand's bytes */
 #endif

@@ -188,7 +188,7 @@ static hlo_ref over_rows(hlo_graph *g, hlo_ref x) {
 }
 
 /* How large programs are, and what they may differ by: one tolerance per result. */
-typedef struct scale { bool large; double tolerance[3]; data kind; int n_results; hlo_ref results[3]; } scale;
+typedef struct scale { bool large; double tolerance[3]; data kind; int n_results, donated; hlo_ref results[3]; } scale; /* donated: the first parameter, if 1 */
 static void tolerances(scale *s, tt_dtype t, double f32, double bf16, double f16) {
     for (int i = 0; i < 3; i++)
         s->tolerance[i] = t == TT_F32 ? f32 : t == TT_BF16 ? bf16 : f16;
@@ -369,9 +369,34 @@ static void make_max_pool_backward(hlo_graph *g, scale *s) {
     s->kind = WHOLE;
 }
 
+/* A table's gradient, and its update: p + c * gradient, or p - c * gradient, whose rows may be all that is computed. */
+static void make_sum_rows(hlo_graph *g, scale *s) {
+    int64_t n = 1 + rnd(s->large ? 3000 : 40), d = 1 + rnd(rnd(4) ? 100 : 1200), v = 1 + rnd(s->large ? 5000 : 200);
+    hlo_type table = hlo_type_make(reals[rnd(3)], 2, (int64_t[]){v, d}), t = hlo_type_make(TT_F32, 2, (int64_t[]){n, d}), it = hlo_type_make(TT_I64, 1, &n);
+    hlo_ref weights = hlo_param(g, &table), in[2] = {hlo_param(g, &t), hlo_param(g, &it)}, p[2], y;
+    if (rnd(3)) { /* else nearly all fall outside */
+        hlo_ref size = hlo_splat_int(g, &it, v);
+        in[1] = hlo_binary(g, HLO_REMAINDER, hlo_mul(g, in[1], hlo_splat_int(g, &it, 7919)), size);
+    }
+    hlo_composite c = hlo_composite_begin(g, "tt.sum_rows", NULL, 2, in, p);
+    int64_t zero = 0, one = 1, column[2] = {n, 1};
+    hlo_type sums = hlo_type_with(&table, TT_F32);
+    hlo_dims dims = {.kind = HLO_DIMS_SCATTER, .a = {1, &one}, .b = {1, &zero}, .e = {1, &zero}, .index_vector_dim = 1};
+    y = hlo_scatter(g, hlo_splat(g, &sums, 0), hlo_reshape(g, p[1], 2, column), p[0], &dims, HLO_ADD, false, NULL);
+    y = hlo_convert(g, y, table.dtype);
+    hlo_composite_end(g, &c, 1, &y, s->results);
+    hlo_ref step = hlo_convert(g, s->results[0], TT_F32), wide = hlo_convert(g, weights, TT_F32);
+    step = hlo_mul(g, step, hlo_splat_like(g, step, rnd(2) ? -0.1 : 0.25));
+    s->results[1] = hlo_convert(g, hlo_binary(g, rnd(2) ? HLO_ADD : HLO_SUBTRACT, wide, step), table.dtype);
+    s->n_results = 2;
+    s->donated = 1 + (int)rnd(2); /* the weights, or none */
+    s->kind = rnd(2) ? WHOLE : ODD;
+}
+
 typedef void (*make_fn)(hlo_graph *, scale *);
 static const struct { const char *name; make_fn make; } composites[] = {
-    {"softmax", make_softmax}, {"norm", make_norm}, {"norm_backward", make_norm_backward}, {"attention", make_attention}, {"max_pool_backward", make_max_pool_backward}};
+    {"softmax", make_softmax}, {"norm", make_norm}, {"norm_backward", make_norm_backward}, {"attention", make_attention}, {"max_pool_backward", make_max_pool_backward},
+    {"sum_rows", make_sum_rows}};
 enum { N_COMPOSITES = sizeof composites / sizeof *composites };
 
 static hlo_graph *build(tt_arena *arena, int which, scale *s) {
@@ -379,6 +404,7 @@ static hlo_graph *build(tt_arena *arena, int which, scale *s) {
     hlo_func_begin(g, "main", true);
     composites[which].make(g, s);
     hlo_return(g, s->n_results, s->results);
+    g->funcs[0]->donated[0] = s->donated == 1;
     return g;
 }
 

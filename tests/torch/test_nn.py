@@ -164,3 +164,29 @@ def test_optimizers(kind, options):
             optimizer.step()
         got.append([p.detach().cpu() for p in module.parameters()])
     torch.testing.assert_close(got[1], got[0], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("lr, momentum", [(0.1, 0), (-0.1, 0), (0.1, 0.9)])
+def test_embedding_training_steps_fused_and_strict_have_the_same_bits(dtype, lr, momentum):
+    def train(mode):
+        torch.manual_seed(0)
+        model = torch.nn.ModuleList([torch.nn.EmbeddingBag(400, 8, mode="sum"), torch.nn.Embedding(300, 8)]).to(dtype).to("tpu")
+        with torch.no_grad():
+            model[0].weight[::3] = -0.0
+        optimizer = torch.optim.SGD(model.parameters(), lr=abs(lr), momentum=momentum, maximize=lr < 0)
+        torch.tpu.eager_mode = mode
+        for step in range(4):
+            ids = torch.randint(0, 300, (6, 3), device="tpu")
+            model.zero_grad()
+            (model[0](ids) * model[1](ids).sum(1)).square().sum().backward()
+            optimizer.step()
+        return [t.cpu().view(torch.int16) for p in model.parameters() for t in (p.detach(), p.grad)]
+
+    modes = torch.tpu.EagerMode
+    try:
+        fused, strict = train(modes.DEFER_AND_FUSE), train(modes.DEFER_NEVER)
+    finally:
+        torch.tpu.eager_mode = modes.DEFER_NEVER
+    for a, b in zip(fused, strict):
+        assert torch.equal(a, b)
