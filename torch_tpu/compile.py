@@ -29,14 +29,14 @@ def _graph_device(graph_module, example_inputs):
     return index
 
 
-def compile_graph(graph_module, example_inputs, name="graph"):
+def compile_graph(graph_module, example_inputs, name="graph", excess_precision=True):
     """Returns a callable over the graph's inputs, as AOTAutograd wants it; a graph without tpu tensors runs as it is."""
     from torch._functorch.aot_autograd import make_boxed_func
 
     device = _graph_device(graph_module, example_inputs)
     if device is None:
         return make_boxed_func(graph_module.forward)
-    return _Graph(graph_module, device, name).boxed()
+    return _Graph(graph_module, device, name, excess_precision).boxed()
 
 
 class _Graph:
@@ -45,8 +45,8 @@ class _Graph:
 
     _MOST_TAPES = 8
 
-    def __init__(self, graph_module, device, name):
-        self.graph_module, self.device, self.name = graph_module, device, name
+    def __init__(self, graph_module, device, name, excess_precision):
+        self.graph_module, self.device, self.name, self.excess_precision = graph_module, device, name, excess_precision
         self.tapes, self.refused = [], 0
         names = {n.target for n in graph_module.graph.nodes if n.op == "get_attr"}
         values = [functools.reduce(getattr, n.split("."), graph_module) for n in sorted(names)]
@@ -82,7 +82,7 @@ class _Graph:
         given = [*arguments, *self.attributes]
         ops = torch.ops.tpu_bridge
         taped = self.refused < self._MOST_TAPES and all(isinstance(a, torch.Tensor) for a in arguments)
-        ops.capture_begin(self.device, self.name)
+        ops.capture_begin(self.device, self.name, self.excess_precision)
         finished = False
         try:
             watched = taped and ops.tape_watch(self.device, given)
@@ -108,8 +108,10 @@ class _Graph:
 
 
 def tpu(graph_module, example_inputs, **options):
-    """The backend "tpu" of torch.compile. `mode` and `options` are accepted and change nothing yet.
+    """The backend "tpu" of torch.compile. `mode` is accepted and changes nothing yet.
 
+    torch.compile(options={"allow_excess_precision": False}) gives the values of eager mode bit for bit. By default, as Inductor does,
+    what one op of a fused loop hands to the next in bfloat16 or float16 stays float32; what is stored in memory is rounded.
     Raises TypeError for an option it does not know.
     """
     from torch._dynamo.backends.common import aot_autograd
@@ -118,7 +120,15 @@ def tpu(graph_module, example_inputs, **options):
     unknown = set(options) - _OPTIONS
     if unknown:
         raise TypeError(f"backend 'tpu' has no option {', '.join(sorted(unknown))}; it takes {', '.join(sorted(_OPTIONS))}")
-    compile_as = {kind: functools.partial(compile_graph, name=kind) for kind in ("forward", "backward", "inference")}
+    chosen = options.get("options") or {}
+    unknown = set(chosen) - {"allow_excess_precision"}
+    if unknown:
+        raise TypeError(f"backend 'tpu' knows options={{'allow_excess_precision': bool}}, not {', '.join(sorted(unknown))}")
+    excess_precision = bool(chosen.get("allow_excess_precision", True))
+    compile_as = {
+        kind: functools.partial(compile_graph, name=kind, excess_precision=excess_precision)
+        for kind in ("forward", "backward", "inference")
+    }
     compiler = aot_autograd(
         fw_compiler=compile_as["forward"],
         bw_compiler=compile_as["backward"],

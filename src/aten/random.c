@@ -117,8 +117,10 @@ LOWER_FN(lower_random_uniform) {
         return out_self(L, u, self);
     hlo_ref from = fill(L, 1, u), to = lower_has(L, 2) ? fill(L, 2, u) : hlo_splat_like(g, u, 1);
     hlo_ref r = hlo_add(g, hlo_mul(g, u, hlo_sub(g, to, from)), from);
-    /* rounding may reach `to` */
-    r = hlo_convert(g, hlo_convert(g, r, self->dtype), in);
+    /* rounding, which no excess precision may leave out, may reach `to` */
+    hlo_ref rounded = hlo_convert(g, r, self->dtype);
+    rounded = hlo_make(g, HLO_OPTIMIZATION_BARRIER, 1, &rounded, 0, NULL, 0, NULL, 1, hlo_type_of(g, rounded));
+    r = hlo_convert(g, rounded, in);
     return out_self(L, hlo_select(g, hlo_compare(g, "GE", r, to), from, r), self);
 }
 

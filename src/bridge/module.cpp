@@ -67,9 +67,9 @@ static void define_runtime(torch::Library &m) {
         if (g_started)
             check(tt_sync(device_or_all(device)));
     });
-    m.def("capture_begin(int device, str name) -> ()", [](int64_t device, std::string name) {
+    m.def("capture_begin(int device, str name, bool excess_precision) -> ()", [](int64_t device, std::string name, bool excess_precision) {
         ensure_started();
-        check(tt_capture_begin(device_or_all(device), name.c_str()));
+        check(tt_capture_begin(device_or_all(device), name.c_str(), excess_precision));
     });
     m.def("capture_end(bool run) -> ()", [](bool run) { check(tt_capture_end(run)); });
     m.def("set_log_level(int level) -> ()", [](int64_t level) { tt_log_level = static_cast<int>(level); });

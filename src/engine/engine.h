@@ -68,7 +68,7 @@ extern tt_error *const eng_not_mine;
 
 /* ---- fused loops (fuse.c finds groups, loop*.c runs them) ----
  * A loop computes a connected group of elementwise nodes (with broadcasts, constants, iota, converts, transposed or sliced reads, and a trailing or
- * inner row reduction) in one pass over tiles. Values round to their dtype at every op, so a loop equals the reference kernels bit for bit
+ * inner row reduction) in one pass over tiles. Values round to their dtype at every op (unless excess precision is allowed), so a loop equals the reference kernels bit for bit
  * except where a transcendental function's own kernel differs, and there both use the same vector function. */
 typedef struct eng_loop eng_loop;
 /* Groups for one block: group[i] for block->nodes[i]: -1 alone, else a group number; members of one group are computed by one loop placed
@@ -76,11 +76,13 @@ typedef struct eng_loop eng_loop;
  * is_result: by the same index. A loop's inputs (out_inputs), not its nodes' operands, are what must be alive when it runs. */
 enum { ENG_LOOKED_THROUGH = -2 };
 void eng_fuse(tt_arena *arena, const hlo_graph *g, const hlo_block *block, const bool *is_result, int *out_group, int *out_n_groups);
-/* Compiles a group. inputs: values from outside (in the order run expects), outputs: members used outside. NULL: cannot (then members run singly). */
-eng_loop *eng_loop_create(tt_arena *arena, const hlo_graph *g, int n_nodes, const hlo_ref *nodes, int n_outputs, const hlo_ref *outputs, int *out_n_inputs, const hlo_ref **out_inputs);
+/* Compiles a group. inputs: values from outside (in the order run expects), outputs: members used outside. NULL: cannot (then members run singly).
+ * excess_precision: 16-bit floats that members hand to each other are not rounded. */
+eng_loop *eng_loop_create(tt_arena *arena, const hlo_graph *g, bool excess_precision, int n_nodes, const hlo_ref *nodes, int n_outputs,
+                          const hlo_ref *outputs, int *out_n_inputs, const hlo_ref **out_inputs);
 /* The same in a block that may be a region: values of outer blocks are read as they are, not looked through. positions[ref]: index in the block. */
-eng_loop *eng_loop_create_in(tt_arena *arena, const hlo_graph *g, const hlo_block *block, const int *positions, int n_nodes,
-                             const hlo_ref *nodes, int n_outputs, const hlo_ref *outputs, int *out_n_inputs, const hlo_ref **out_inputs);
+eng_loop *eng_loop_create_in(tt_arena *arena, const hlo_graph *g, const hlo_block *block, const int *positions, bool excess_precision,
+                             int n_nodes, const hlo_ref *nodes, int n_outputs, const hlo_ref *outputs, int *out_n_inputs, const hlo_ref **out_inputs);
 void eng_loop_run(const eng_loop *, void *const *inputs, void *const *outputs);
 /* May output o's array be input i's? Every read of the input then is of the element being written, and comes first. */
 bool eng_loop_in_place(const eng_loop *, int output, int input);

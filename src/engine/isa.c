@@ -59,7 +59,7 @@ static eng_isa level_of_processor(void) {
     if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") || !__builtin_cpu_supports("avx512vl") ||
         !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512cd"))
         return ENG_ISA_AVX2;
-    return __builtin_cpu_supports("avx512bf16") ? ENG_ISA_AVX512_BF16 : ENG_ISA_AVX512;
+    return __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("avx512vnni") ? ENG_ISA_AVX512_BF16 : ENG_ISA_AVX512;
 }
 #elif defined(__aarch64__)
 enum { HWCAP, HWCAP2, WORDS };

@@ -9,7 +9,9 @@
 
 enum { OUTPUT = 1 << 24 }; /* slot codes while building: sources from 0, outputs from OUTPUT, temporary t is -2 - t, -1 none yet */
 
-typedef struct value { hlo_ref ref; int slot, last_use; bool needed; } value;
+/* wide: it is held as f32, not as its 16 bits (excess precision); alias: it is its operand, whose rounding or widening is left out.
+ * output: the one that it is rounded to as soon as it is computed, -1: none. */
+typedef struct value { hlo_ref ref; int slot, last_use, output; tt_dtype output_dtype; bool needed, read, wide, alias; } value;
 
 typedef struct builder {
     tt_arena *arena;
@@ -21,7 +23,7 @@ typedef struct builder {
     int n_values, n_sources, cap_sources, n_temps, n_free;
     int *temp_use, *free_temps; /* by temporary: the value holding it */
     hlo_ref *inputs;
-    int max_size, live_size;
+    int max_size;
     bool failed;
 } builder;
 
@@ -33,7 +35,7 @@ static value *find(builder *b, hlo_ref r, bool add) {
             continue;
         if (!add)
             return NULL;
-        b->table[i] = (value){.ref = r, .slot = -1, .last_use = -1};
+        b->table[i] = (value){.ref = r, .slot = -1, .last_use = -1, .output = -1};
         return &b->table[i];
     }
 }
@@ -264,9 +266,72 @@ static int take_temp(builder *b) {
 
 /* Reshapes inside the group rename a value. */
 static hlo_ref root(builder *b, hlo_ref r) {
-    while (hlo_node_at(b->g, r)->op == HLO_RESHAPE && find(b, r, false))
+    for (value *v; (v = find(b, r, false)) && (v->alias || hlo_node_at(b->g, r)->op == HLO_RESHAPE);)
         r = hlo_node_at(b->g, r)->operands[0];
     return r;
+}
+
+/* ---- excess precision ----
+ * Where it is allowed, 16-bit floats that ops of the loop hand to each other stay f32. Memory sees the same types: what is stored is rounded. */
+
+static bool is_half(tt_dtype d) {
+    return d == TT_BF16 || d == TT_F16;
+}
+
+static tt_dtype dtype_of(const builder *b, hlo_ref r) {
+    return hlo_type_of(b->g, r)->dtype;
+}
+
+/* What the tile of r's root holds. */
+static tt_dtype held(builder *b, hlo_ref r) {
+    hlo_ref origin = root(b, r);
+    value *v = find(b, origin, false);
+    return v && v->wide ? TT_F32 : dtype_of(b, origin);
+}
+
+static bool is_lifted(builder *b, const hlo_node *node) {
+    for (uint32_t k = 0; k < node->n_operands; k++)
+        if (is_half(dtype_of(b, node->operands[k])) && held(b, node->operands[k]) == TT_F32)
+            return true;
+    return false;
+}
+
+static loop_kernel kernel_of(builder *b, const hlo_node *node, bool lifted, bool wide, loop_instr *out) {
+    tt_dtype in = dtype_of(b, node->operands[node->op == HLO_SELECT || node->op == HLO_CLAMP ? 1 : 0]);
+    out->op = node->op;
+    out->in = (uint8_t)((lifted || wide) && is_half(in) ? TT_F32 : in);
+    out->out = (uint8_t)(wide ? TT_F32 : node->type->dtype);
+    out->direction = (uint8_t)(node->op == HLO_COMPARE ? loop_direction_parse(hlo_attr_text(node, HLO_A_COMPARISON_DIRECTION, "")) : 0);
+    return loop_find(out->op, (tt_dtype)out->in, (tt_dtype)out->out, out->direction);
+}
+
+/* Which values of the group are held wide, first to last: what another op reads, and what is computed from such. */
+static void mark_wide(builder *b, int n, const hlo_ref *nodes) {
+    for (int i = 0; i < n; i++)
+        for (uint32_t k = 0; find(b, nodes[i], false) && k < hlo_node_at(b->g, nodes[i])->n_operands; k++) {
+            value *v = find(b, hlo_node_at(b->g, nodes[i])->operands[k], false);
+            if (v)
+                v->read = true;
+        }
+    for (int i = 0; i < n; i++) {
+        value *v = find(b, nodes[i], false);
+        const hlo_node *node = hlo_node_at(b->g, nodes[i]);
+        if (!v || node->op == HLO_RESHAPE)
+            continue;
+        bool lifted = is_lifted(b, node), narrow = is_half(node->type->dtype);
+        tt_dtype from = dtype_of(b, node->operands[0]);
+        if (node->op == HLO_CONVERT && (lifted ? node->type->dtype == TT_F32 : from == TT_F32 && narrow && v->read))
+            v->alias = true;
+        else
+            v->wide = narrow && (lifted || v->read) && !(node->op == HLO_CONVERT && is_half(from));
+        loop_instr q;
+        if (v->alias || kernel_of(b, node, lifted, v->wide, &q))
+            continue;
+        for (int k = 0; k <= i; k++) /* an op that has no kernel for f32: all as it is without */
+            if ((v = find(b, nodes[k], false)))
+                v->wide = v->alias = false;
+        return;
+    }
 }
 
 static int operand_slot(builder *b, hlo_ref r, const hlo_type *shape, value **out_value) {
@@ -283,29 +348,45 @@ static void release(builder *b, value *v, int at) {
     }
 }
 
+static void add_convert(builder *b, int d, int a, tt_dtype from, tt_dtype to) {
+    b->l->instrs[b->l->n_instrs++] = (loop_instr){.kernel = loop_find(HLO_CONVERT, from, to, 0), .d = d, .a = a, .b = d, .c = d, .op = HLO_CONVERT,
+                                                  .in = (uint8_t)from, .out = (uint8_t)to};
+}
+
 static void add_instr(builder *b, hlo_ref r, int at) {
     const hlo_node *node = hlo_node_at(b->g, r);
     value *v = find(b, r, false), *from[3] = {0};
-    loop_instr *i = &b->l->instrs[b->l->n_instrs++];
-    int slots[3] = {0};
-    int n = (int)node->n_operands;
-    for (int k = 0; k < n && k < 3; k++)
+    bool lifted = is_lifted(b, node);
+    loop_instr q;
+    loop_kernel kernel = kernel_of(b, node, lifted, v->wide, &q);
+    int slots[3] = {0}, widened[3], n_widened = 0;
+    int n = (int)node->n_operands, size = tt_dtype_size((tt_dtype)q.out);
+    for (int k = 0; k < n && k < 3; k++) {
+        tt_dtype holds = held(b, node->operands[k]);
         slots[k] = operand_slot(b, node->operands[k], node->type, &from[k]);
-    int size = tt_dtype_size(node->type->dtype);
+        if (!is_half(holds) || !(lifted || v->wide))
+            continue;
+        widened[n_widened] = take_temp(b);
+        add_convert(b, -2 - widened[n_widened], slots[k], holds, TT_F32);
+        slots[k] = -2 - widened[n_widened++];
+        b->max_size = b->max_size < 4 ? 4 : b->max_size;
+    }
     for (int k = 0; k < n && k < 3; k++) /* an operand that dies here gives its tile, if elements are as wide */
-        if (from[k] && tt_dtype_size(hlo_type_of(b->g, from[k]->ref)->dtype) == size)
+        if (from[k] && tt_dtype_size(held(b, from[k]->ref)) == size)
             release(b, from[k], at);
     if (v->slot == -1)
         v->slot = -2 - take_temp(b);
     for (int k = 0; k < n && k < 3; k++)
         release(b, from[k], at);
-    if (v->last_use < 0 && v->slot <= -2) /* nobody reads it: cannot be, but the tile is free again */
+    while (n_widened)
+        b->free_temps[b->n_free++] = widened[--n_widened];
+    q.kernel = kernel;
+    q.d = v->slot, q.a = slots[0], q.b = n > 1 ? slots[1] : v->slot, q.c = n > 2 ? slots[2] : v->slot;
+    b->l->instrs[b->l->n_instrs++] = q;
+    if (v->output >= 0)
+        add_convert(b, OUTPUT + v->output, v->slot, (tt_dtype)q.out, v->output_dtype);
+    if (v->last_use < 0 && v->slot <= -2) /* nobody reads it: the tile is free again */
         b->free_temps[b->n_free++] = -2 - v->slot;
-    const hlo_type *in = hlo_type_of(b->g, node->operands[node->op == HLO_SELECT || node->op == HLO_CLAMP ? 1 : 0]);
-    int direction = node->op == HLO_COMPARE ? loop_direction_parse(hlo_attr_text(node, HLO_A_COMPARISON_DIRECTION, "")) : 0;
-    *i = (loop_instr){.kernel = loop_find_node(b->g, node), .d = v->slot, .a = slots[0], .b = n > 1 ? slots[1] : v->slot,
-                      .c = n > 2 ? slots[2] : v->slot, .op = node->op, .in = (uint8_t)in->dtype, .out = (uint8_t)node->type->dtype,
-                      .direction = (uint8_t)direction};
     b->max_size = size > b->max_size ? size : b->max_size;
 }
 
@@ -331,9 +412,6 @@ static void add_copy(builder *b, int d, int a, int size) {
 
 /* Marks what the outputs need, last to first, and where each value is read last. */
 static void mark_needed(builder *b, int n, const hlo_ref *nodes, int n_outputs, const hlo_ref *outputs) {
-    for (int i = 0; i < n; i++)
-        if (is_computed(b->g, nodes[i]))
-            find(b, nodes[i], true);
     for (int i = 0; i < n_outputs; i++) {
         value *v = find(b, root(b, outputs[i]), false);
         if (v)
@@ -342,7 +420,7 @@ static void mark_needed(builder *b, int n, const hlo_ref *nodes, int n_outputs, 
     for (int i = n - 1; i >= 0; i--) {
         value *v = find(b, nodes[i], false);
         const hlo_node *node = hlo_node_at(b->g, nodes[i]);
-        if (!v || !v->needed || node->op == HLO_RESHAPE)
+        if (!v || !v->needed || v->alias || node->op == HLO_RESHAPE)
             continue;
         for (uint32_t k = 0; k < node->n_operands; k++) {
             value *o = find(b, root(b, node->operands[k]), false);
@@ -427,7 +505,41 @@ static bool plan_reads(builder *b) {
     return plan_dims(b);
 }
 
-static eng_loop *create(tt_arena *arena, const hlo_graph *g, const loop_scope *scope, int n_nodes, const hlo_ref *nodes, int n_outputs,
+/* A computed output's tile is the output itself, unless it is held in another type. */
+static void place_outputs(builder *b, int n_outputs, const hlo_ref *outputs) {
+    for (int i = n_outputs - 1; i >= 0; i--) {
+        value *v = find(b, root(b, outputs[i]), false);
+        if (!v || !v->needed)
+            continue;
+        if (held(b, outputs[i]) == dtype_of(b, outputs[i])) {
+            v->slot = OUTPUT + i;
+        } else {
+            v->output = i;
+            v->output_dtype = dtype_of(b, outputs[i]);
+        }
+    }
+}
+
+/* Outputs that are not computed there: sources, and values that are several outputs. */
+static void fill_outputs(builder *b, int n_outputs, const hlo_ref *outputs) {
+    for (int i = 0; i < n_outputs; i++) {
+        value *v;
+        int slot = operand_slot(b, outputs[i], hlo_type_of(b->g, outputs[i]), &v);
+        tt_dtype holds = held(b, outputs[i]), dtype = dtype_of(b, outputs[i]);
+        if (slot == OUTPUT + i || (v && v->output == i))
+            continue;
+        if (v && v->output >= 0 && v->output_dtype == dtype)
+            add_copy(b, OUTPUT + i, OUTPUT + v->output, b->l->output_size[i]);
+        else if (holds == dtype && slot > -2)
+            add_copy(b, OUTPUT + i, slot, b->l->output_size[i]);
+        else if (holds != dtype && slot > -2)
+            add_convert(b, OUTPUT + i, slot, holds, dtype);
+        else
+            b->failed = true; /* the tile may hold something else by now */
+    }
+}
+
+static eng_loop *create(tt_arena *arena, const hlo_graph *g, const loop_scope *scope, bool excess_precision, int n_nodes, const hlo_ref *nodes, int n_outputs,
                         const hlo_ref *outputs, int *out_n_inputs, const hlo_ref **out_inputs) {
     if (n_outputs < 1)
         return NULL;
@@ -442,36 +554,34 @@ static eng_loop *create(tt_arena *arena, const hlo_graph *g, const loop_scope *s
     b.free_temps = TT_NEW_N(arena, int, n_nodes + 1);
     b.inputs = TT_NEW_N(arena, hlo_ref, most);
     l->sources = TT_NEW_N(arena, loop_source, most);
-    l->instrs = TT_NEW_N(arena, loop_instr, n_nodes + n_outputs);
+    l->instrs = TT_NEW_N(arena, loop_instr, (excess_precision ? 4 : 1) * n_nodes + 2 * n_outputs);
     l->n_outputs = n_outputs;
     l->output_size = TT_NEW_N(arena, int, n_outputs);
     l->n = hlo_type_elements(hlo_type_of(g, outputs[0]));
     int64_t bytes = 0;
+    for (int i = 0; i < n_nodes; i++)
+        if (is_computed(g, nodes[i]))
+            find(&b, nodes[i], true);
+    if (excess_precision)
+        mark_wide(&b, n_nodes, nodes);
     mark_needed(&b, n_nodes, nodes, n_outputs, outputs);
-    for (int i = n_outputs - 1; i >= 0; i--) { /* a computed output's tile is the output itself */
-        value *v = find(&b, root(&b, outputs[i]), false);
-        l->output_size[i] = tt_dtype_size(hlo_type_of(g, outputs[i])->dtype);
+    for (int i = 0; i < n_outputs; i++) {
+        l->output_size[i] = tt_dtype_size(dtype_of(&b, outputs[i]));
         bytes += l->output_size[i];
         if (hlo_type_elements(hlo_type_of(g, outputs[i])) != l->n)
             return NULL;
-        if (v && v->needed)
-            v->slot = OUTPUT + i;
     }
+    place_outputs(&b, n_outputs, outputs);
     for (int i = 0; i < n_nodes; i++) {
         value *v = find(&b, nodes[i], false);
         const hlo_node *node = hlo_node_at(g, nodes[i]);
-        if (!v || !v->needed || node->op == HLO_RESHAPE)
+        if (!v || !v->needed || v->alias || node->op == HLO_RESHAPE)
             continue;
         if (hlo_type_elements(node->type) != l->n)
             return NULL;
         add_instr(&b, nodes[i], i);
     }
-    for (int i = 0; i < n_outputs; i++) {
-        value *v;
-        int slot = operand_slot(&b, outputs[i], hlo_type_of(g, outputs[i]), &v);
-        if (slot != OUTPUT + i)
-            add_copy(&b, OUTPUT + i, slot, l->output_size[i]);
-    }
+    fill_outputs(&b, n_outputs, outputs);
     number_slots(&b);
     for (int i = 0; i < l->n_sources; i++)
         if (l->sources[i].kind == LOOP_DIRECT)
@@ -485,13 +595,14 @@ static eng_loop *create(tt_arena *arena, const hlo_graph *g, const loop_scope *s
     return l;
 }
 
-eng_loop *eng_loop_create(tt_arena *arena, const hlo_graph *g, int n_nodes, const hlo_ref *nodes, int n_outputs, const hlo_ref *outputs,
-                          int *out_n_inputs, const hlo_ref **out_inputs) {
-    return create(arena, g, NULL, n_nodes, nodes, n_outputs, outputs, out_n_inputs, out_inputs);
+eng_loop *eng_loop_create(tt_arena *arena, const hlo_graph *g, bool excess_precision, int n_nodes, const hlo_ref *nodes, int n_outputs,
+                          const hlo_ref *outputs, int *out_n_inputs, const hlo_ref **out_inputs) {
+    return create(arena, g, NULL, excess_precision, n_nodes, nodes, n_outputs, outputs, out_n_inputs, out_inputs);
 }
 
-eng_loop *eng_loop_create_in(tt_arena *arena, const hlo_graph *g, const hlo_block *block, const int *positions, int n_nodes,
-                             const hlo_ref *nodes, int n_outputs, const hlo_ref *outputs, int *out_n_inputs, const hlo_ref **out_inputs) {
+eng_loop *eng_loop_create_in(tt_arena *arena, const hlo_graph *g, const hlo_block *block, const int *positions, bool excess_precision,
+                             int n_nodes, const hlo_ref *nodes, int n_outputs, const hlo_ref *outputs, int *out_n_inputs,
+                             const hlo_ref **out_inputs) {
     loop_scope scope = {block, positions};
-    return create(arena, g, &scope, n_nodes, nodes, n_outputs, outputs, out_n_inputs, out_inputs);
+    return create(arena, g, &scope, excess_precision, n_nodes, nodes, n_outputs, outputs, out_n_inputs, out_inputs);
 }

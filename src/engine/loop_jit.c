@@ -12,6 +12,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+static bool has_long_nan(const jit_program *p, int v) {
+    if (v >= JIT_UNIFORM)
+        return p->uniform_dtype[v - JIT_UNIFORM] != TT_BF16;
+    if (v >= JIT_CONSTANT)
+        return (p->constants[v - JIT_CONSTANT] & 0x7fffffff) > 0x7f800000 && (p->constants[v - JIT_CONSTANT] & 0xffff);
+    return v >= 0 && p->long_nan[v];
+}
+
 int jit_emit(jit_program *p, jit_op op, int a, int b, int c, int imm) {
     jit_step q = {(uint16_t)op, (uint16_t)imm, 0, a, b, c};
     if (a == -1 && op != JIT_LOAD)
@@ -26,6 +34,7 @@ int jit_emit(jit_program *p, jit_op op, int a, int b, int c, int imm) {
         return 0;
     }
     q.d = p->n_values++;
+    p->long_nan[q.d] = op == JIT_LOAD ? imm != TT_BF16 : op < JIT_COMPARE || op == JIT_BLEND ? has_long_nan(p, a) || has_long_nan(p, b) || has_long_nan(p, c) : false;
     p->is_mask[q.d] = op == JIT_COMPARE || op == JIT_COMPARE_INT || (op >= JIT_MASK_AND && op <= JIT_MASK_NOT) || (op == JIT_LOAD && imm == TT_PRED);
     p->steps[p->n_steps++] = q;
     return q.d;
@@ -118,6 +127,7 @@ static bool exact(int op) { /* the result of 16-bit operands fits 16 bits */
 
 static void translate(jit_program *p, const eng_loop *l) {
     int value[512];
+    bool rounded[512] = {false}; /* to bf16, with low halves that are still to be cleared */
     if (l->n_slots > 512) {
         p->failed = true;
         return;
@@ -135,6 +145,10 @@ static void translate(jit_program *p, const eng_loop *l) {
         for (int k = 0; k < n; k++) {
             if (value[slots[k]] == JIT_NONE && slots[k] < l->n_sources)
                 value[slots[k]] = read_source(p, l, slots[k]);
+            if (rounded[slots[k]]) {
+                value[slots[k]] = jit_clear(p, value[slots[k]]);
+                rounded[slots[k]] = false;
+            }
             x[k] = value[slots[k]];
         }
         for (int k = n; k < 3; k++)
@@ -144,8 +158,10 @@ static void translate(jit_program *p, const eng_loop *l) {
             p->failed = true;
             return;
         }
-        if (!exact(q->op) && !(q->op == HLO_CONVERT && (q->in == q->out || q->in == TT_PRED)))
-            v = jit_round(p, (tt_dtype)q->out, v, q->op == HLO_CONVERT && q->in == TT_F32);
+        bool rounds = !exact(q->op) && !(q->op == HLO_CONVERT && (q->in == q->out || q->in == TT_PRED));
+        if (rounds)
+            v = jit_round(p, (tt_dtype)q->out, v);
+        rounded[q->d] = rounds && q->out == TT_BF16;
         value[q->d] = v;
         if (q->d >= l->n_sources && q->d < l->n_sources + l->n_outputs) {
             jit_emit(p, JIT_STORE, v, JIT_NONE, JIT_NONE, q->out);
@@ -226,6 +242,7 @@ jit_code jit_compile(eng_loop *l, int *out_whole) {
     jit_program *p = &program;
     p->n_steps = p->n_values = p->n_constants = p->n_uniforms = p->n_arrays = 0;
     p->lanes = level >= ENG_ISA_AVX512 ? 16 : 8;
+    p->has_dot = level >= ENG_ISA_AVX512_BF16;
     p->failed = false;
     memset(p->uniform_slot, 0, sizeof p->uniform_slot);
     memset(p->uniform_dtype, 0, sizeof p->uniform_dtype);

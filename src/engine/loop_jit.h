@@ -28,6 +28,8 @@ typedef struct jit_program {
     int n_steps, n_values, n_constants, n_uniforms, n_arrays;
     jit_step steps[JIT_MOST_STEPS];
     bool is_mask[JIT_MOST_STEPS];
+    bool long_nan[JIT_MOST_STEPS];          /* a NaN there may have some of the 16 low bits set, which rounding would carry away */
+    bool has_dot;
     uint32_t constants[JIT_MOST_CONSTANTS];
     int uniform_slot[8];  tt_dtype uniform_dtype[8];
     int array_slot[12];                     /* slots of the loop, in the order pointers are loaded */
@@ -40,7 +42,8 @@ int jit_number(jit_program *, float);
 
 /* loop_jit_math.c: the value of one elementwise op in f32 lanes (masks for preds), not yet rounded to 16 bits; -1: not known. */
 int jit_expand(jit_program *, const loop_instr *, const int *operands);
-int jit_round(jit_program *, tt_dtype, int value, bool any_nan);                  /* to the dtype and back; f32 is itself */
+int jit_round(jit_program *, tt_dtype, int value);                                /* to the dtype and back; f32 is itself. bf16: the low halves are left */
+int jit_clear(jit_program *, int value);                                          /* ... for this to clear; stores need not */
 
 /* loop_jit_emit.c: machine code into memory; returns its size, 0 if registers do not suffice. */
 size_t jit_assemble(const jit_program *, uint8_t *out, size_t room);

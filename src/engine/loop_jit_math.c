@@ -239,16 +239,20 @@ int jit_expand(jit_program *p, const loop_instr *q, const int *x) {
     }
 }
 
-/* A NaN that comes of 16-bit operands has no low bits that rounding could carry into the exponent; one from f32 may. */
-int jit_round(jit_program *p, tt_dtype dtype, int v, bool any_nan) {
+/* To nearest even: adds half of the last place, less one where it is even. As a dot product of halves: bit 16 times 1, 1 times 0x7fff. */
+int jit_round(jit_program *p, tt_dtype dtype, int v) {
     if (dtype == TT_F16)
         return jit_emit(p, JIT_TO_HALF_AND_BACK, v, JIT_NONE, JIT_NONE, 0);
     if (dtype != TT_BF16)
         return v;
-    int odd = and_(p, shift(p, JIT_SHR, v, 16), jit_bits(p, 1));
-    int r = and_(p, add_int(p, v, add_int(p, odd, jit_bits(p, 0x7fff))), jit_bits(p, 0xffff0000u));
-    if (!any_nan)
-        return r;
-    int quiet = and_(p, or_(p, v, jit_bits(p, 0x00400000)), jit_bits(p, 0xffff0000u));
-    return sel(p, test(p, v, v, NE), quiet, r);
+    int r, one = jit_bits(p, 1);
+    if (p->has_dot) {
+        int pair = jit_emit(p, JIT_TERNARY, v, jit_bits(p, 0x10000), one, 0xea); /* v & bit | one */
+        r = jit_emit(p, JIT_DOT, pair, jit_bits(p, 0x17fff), v, 0);
+    } else {
+        r = add_int(p, v, add_int(p, and_(p, shift(p, JIT_SHR, v, 16), one), jit_bits(p, 0x7fff)));
+    }
+    return v >= 0 && v < JIT_CONSTANT && !p->long_nan[v] ? r : sel(p, test(p, v, v, NE), or_(p, v, jit_bits(p, 0x00400000)), r);
 }
+
+int jit_clear(jit_program *p, int v) { return and_(p, v, jit_bits(p, 0xffff0000u)); }

@@ -153,7 +153,7 @@ typedef struct eng_options { /* what is read of a CompileOptionsProto */
     int n_assigned;
     int *assigned;          /* device ids, [partition][replica]; malloc'd; NULL: default */
     int64_t device_ordinal; /* -1: unset */
-    bool reference;
+    bool reference, excess_precision;
 } eng_options;
 TT_MUST_CHECK tt_status eng_options_parse(const void *data, size_t bytes, eng_options *out);
 void eng_options_deinit(eng_options *);

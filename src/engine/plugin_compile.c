@@ -48,7 +48,7 @@ static tt_status executable_create(const char *text, size_t text_bytes, const ch
                                    size_t options_bytes, bool reference, const eng_options *o,
                                    tt_pjrt_executable **out) {
     eng_program *program;
-    TT_TRY(eng_program_create(text, text_bytes, reference || o->reference, &program));
+    TT_TRY(eng_program_create(text, text_bytes, reference || o->reference, o->excess_precision, &program));
     tt_pjrt_executable *e = tt_calloc(1, sizeof *e);
     e->refs = 1;
     e->program = program;

@@ -113,11 +113,17 @@ static tt_status read_build_options(wire w, eng_options *o) {
     return more < 0 ? malformed() : TT_OK;
 }
 
+static bool is(wire text, const char *name) {
+    size_t n = strlen(name);
+    return (size_t)(text.end - text.at) == n && !memcmp(text.at, name, n);
+}
+
 /* One entry of env_option_overrides: key 1, value 2 { string 1, bool 2, int 3, double 4 }. */
 static tt_status read_override(wire w, eng_options *o) {
     field f;
     int more;
     wire key = {0}, text = {0};
+    bool on = false;
     while ((more = read_field(&w, &f)) > 0) {
         if (f.number == 1 && f.type == 2)
             key = f.bytes;
@@ -127,20 +133,26 @@ static tt_status read_override(wire w, eng_options *o) {
             while ((more = read_field(&value, &v)) > 0)
                 if (v.number == 1 && v.type == 2)
                     text = v.bytes;
+                else if (v.number == 2 && v.type == 0)
+                    on = v.value;
             if (more < 0)
                 return malformed();
         }
     }
     if (more < 0)
         return malformed();
-    size_t n = (size_t)(key.end - key.at);
-    if (n == 7 && !memcmp(key.at, "kernels", 7)) {
-        o->reference = text.end - text.at == 9 && !memcmp(text.at, "reference", 9);
+    if (is(key, "kernels")) {
+        o->reference = is(text, "reference");
         return TT_OK;
     }
+    if (is(key, "xla_allow_excess_precision")) {
+        o->excess_precision = on;
+        return TT_OK;
+    }
+    size_t n = (size_t)(key.end - key.at);
     if (n > 4 && !memcmp(key.at, "xla_", 4))
         return TT_OK; /* XLA's own tuning */
-    TT_FAIL(INVALID_ARGUMENT, "no such compile option: '%.*s' (the engine knows 'kernels')", (int)n,
+    TT_FAIL(INVALID_ARGUMENT, "no such compile option: '%.*s' (the engine knows 'kernels' and 'xla_allow_excess_precision')", (int)n,
             n ? (const char *)key.at : "");
 }
 

@@ -114,7 +114,8 @@ static tt_status plan_program(eng_program *program, tt_arena *temporary) {
     }
     size_t n = g->n_nodes;
     eng_planner p = {
-        .arena = program->arena, .temporary = temporary, .g = g, .reference = program->reference};
+        .arena = program->arena, .temporary = temporary, .g = g, .reference = program->reference,
+        .excess_precision = program->excess_precision};
     p.values = TT_NEW_N(temporary, eng_value_place, n);
     p.constant_offsets = TT_NEW_N(temporary, int64_t, n);
     for (size_t i = 0; i < n; i++) {
@@ -136,12 +137,13 @@ static tt_status plan_program(eng_program *program, tt_arena *temporary) {
     return fill_constants(program, &p);
 }
 
-tt_status eng_program_create(const char *text, size_t length, bool reference, eng_program **out) {
+tt_status eng_program_create(const char *text, size_t length, bool reference, bool excess_precision, eng_program **out) {
     *out = NULL;
     tt_arena *arena = tt_arena_create();
     eng_program *program = TT_NEW(arena, eng_program);
     program->arena = arena;
     program->reference = reference;
+    program->excess_precision = excess_precision && !reference;
     tt_arena *temporary = tt_arena_create();
     tt_status status = hlo_parse(arena, text, length, &program->graph);
     if (!status)

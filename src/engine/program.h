@@ -25,12 +25,12 @@ typedef struct eng_program {
     double flops, bytes_accessed; /* estimates */
     int64_t estimate_ns;          /* of a run */
     bool collective;              /* devices must run it together */
-    bool reference;
+    bool reference, excess_precision;
     void *constants; /* 64-byte aligned */
 } eng_program;
 
 /* Parses, verifies, inlines, folds, fuses and plans. */
-TT_MUST_CHECK tt_status eng_program_create(const char *text, size_t length, bool reference,
+TT_MUST_CHECK tt_status eng_program_create(const char *text, size_t length, bool reference, bool excess_precision,
                                            eng_program **out);
 void eng_program_destroy(eng_program *);
 eng_frame *eng_frame_create(const eng_program *);

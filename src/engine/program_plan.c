@@ -430,7 +430,7 @@ static tt_status add_loop(eng_builder *b, int n, const hlo_ref *nodes, bool *out
                 return TT_OK; /* loops compute single results */
         }
     }
-    eng_loop *loop = n_out ? eng_loop_create_in(p->arena, p->g, b->block, p->positions, n, nodes, n_out, outputs, &n_in, &inputs) : NULL;
+    eng_loop *loop = n_out ? eng_loop_create_in(p->arena, p->g, b->block, p->positions, p->excess_precision, n, nodes, n_out, outputs, &n_in, &inputs) : NULL;
     *out_done = loop != NULL;
     if (!loop)
         return TT_OK;

@@ -77,7 +77,7 @@ typedef struct eng_value_place {
 typedef struct eng_planner {
     tt_arena *arena, *temporary;
     hlo_graph *g;
-    bool reference, collective;
+    bool reference, excess_precision, collective;
     eng_value_place *values; /* [node]: in the plan being made; root -1: none yet */
     uint32_t *stamps;
     uint32_t stamp;            /* [node]: scratch of walks */

@@ -175,8 +175,6 @@ char *hlo_type_print(tt_arena *, const hlo_type *);        /* "tensor<2x3xf32>" 
 void hlo_graph_splice(hlo_graph *g, const hlo_graph *source, const hlo_ref *args, hlo_ref *out_results);
 /* Replaces every call (and composites that `keep` refuses; keep == NULL: all) by the callee's body. */
 tt_status hlo_inline(hlo_graph *g, bool (*keep)(const char *composite_name));
-/* Excess precision: where one of values[] is a wider float rounded to its type and is then widened again, the wider one is used. */
-void hlo_skip_roundings(hlo_graph *g, int n, const hlo_ref *values);
 /* Drops nodes of the entry function that no result and no effect needs. */
 void hlo_dce(hlo_graph *g);
 /* Whole-graph check: operand order, types, attributes, regions; names the op and the spec's constraint. */

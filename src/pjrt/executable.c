@@ -117,13 +117,16 @@ static tt_status compile(tt_client *c, int device, int n_replicas, int n_partiti
     const char *ours = !strcmp(c->platform, "tt_engine") ? NULL
                        : !strcmp(c->platform, "cpu")     ? KEEP_ROUNDING "=false\n" KEEP_NAN "=false"
                                                          : KEEP_ROUNDING "=false";
-    if (options || !ours)
+    if (!ours)
         return compile_with(c, device, n_replicas, n_partitions, program, length, options, out);
-    tt_status error = compile_with(c, device, n_replicas, n_partitions, program, length, ours, out);
+    tt_str all = {0}; /* of an option that is there twice the last one counts */
+    tt_str_printf(&all, "%s\n%s", ours, options ? options : "");
+    tt_status error = compile_with(c, device, n_replicas, n_partitions, program, length, all.data, out);
+    tt_str_deinit(&all);
     if (!error || (!strstr(tt_status_text(error), KEEP_NAN) && !strstr(tt_status_text(error), KEEP_ROUNDING)))
         return error;
     tt_status_free(error); /* an XLA without these options */
-    return compile_with(c, device, n_replicas, n_partitions, program, length, NULL, out);
+    return compile_with(c, device, n_replicas, n_partitions, program, length, options && strstr(options, KEEP_ROUNDING) ? NULL : options, out);
 }
 
 tt_status tt_client_compile(tt_client *c, int device, const char *program, size_t length, const char *options,

@@ -16,15 +16,15 @@ static double now_ms(void) {
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-/* The key of cache.h: program text, plugin, its version, the device it is compiled for; the 3 counts our own changes of compile options. */
-static tt_hash text_key(int device, const tt_str *text) {
-    tt_hash h = tt_hash_bytes(text->data, text->length, (tt_hash){(uint64_t)device, 3});
+/* The key of cache.h: program text, plugin, its version, the device it is compiled for, compile options; the 3 counts our own changes of those. */
+static tt_hash text_key(int device, const tt_str *text, bool excess_precision) {
+    tt_hash h = tt_hash_bytes(text->data, text->length, (tt_hash){(uint64_t)device, excess_precision ? 1 << 16 | 3 : 3});
     const char *platform = tt_client_platform(tt_run_client), *version = tt_client_version(tt_run_client);
     h = tt_hash_bytes(platform, strlen(platform), h);
     return tt_hash_bytes(version, strlen(version), h);
 }
 
-static tt_status compile_text(int device, const char *name, const tt_str *text, tt_hash key, const char **out_source, tt_executable **out) {
+static tt_status compile_text(int device, const char *name, const tt_str *text, bool excess_precision, tt_hash key, const char **out_source, tt_executable **out) {
     void *data; size_t length;
     bool disk = !tt_run_is_engine; /* the engine compiles faster than a file is read */
     *out_source = "plugin";
@@ -34,7 +34,7 @@ static tt_status compile_text(int device, const char *name, const tt_str *text, 
         if (!status) { *out_source = "disk"; tt_run_stats.disk_hits++; return TT_OK; }
         tt_status_free(status);
     }
-    tt_status status = tt_client_compile(tt_run_client, device, text->data, text->length, NULL, out);
+    tt_status status = tt_client_compile(tt_run_client, device, text->data, text->length, excess_precision ? "xla_allow_excess_precision=true" : NULL, out);
     if (status) {
         char *replay = tt_record_failure(name, text->data, text->length, tt_status_text(status));
         if (replay) status = tt_status_in(status, "compiling %s; replay: %s", name, replay);
@@ -49,11 +49,12 @@ static tt_status compile_text(int device, const char *name, const tt_str *text, 
     return TT_OK;
 }
 
-tt_status tt_program_compile(int device, const char *name, const char *reason, int n_ops, const hlo_graph *g, tt_executable **out, tt_hash *out_key) {
+tt_status tt_program_compile(int device, const char *name, const char *reason, int n_ops, const hlo_graph *g, bool excess_precision, tt_executable **out,
+                             tt_hash *out_key) {
     tt_str text = {0};
     double start = now_ms();
     hlo_print(g, &text);
-    tt_hash key = text_key(device, &text);
+    tt_hash key = text_key(device, &text, excess_precision);
     *out_key = key;
     if (!executables) executables = tt_map_create();
     *out = tt_map_find(executables, key);
@@ -61,7 +62,7 @@ tt_status tt_program_compile(int device, const char *name, const char *reason, i
     TT_LOG(4, "program name=%s\n%s", name, text.data);
     tt_program_sink_call(name, text.data, text.length);
     const char *source;
-    tt_status status = compile_text(device, name, &text, key, &source, out);
+    tt_status status = compile_text(device, name, &text, excess_precision, key, &source, out);
     double ms = now_ms() - start;
     if (!status) {
         tt_executable_retain(*out);
@@ -122,7 +123,7 @@ static tt_status strict_program(tt_sig *sig, int device, uint64_t donate, tt_pro
     p->donate = tt_calloc((size_t)n_params + 1, sizeof *p->donate);
     for (int i = 0; i < sig->n_inputs && i < 64; i++) p->donate[i] = donate >> i & 1;
     tt_status status = hlo_graph_take_error(g);
-    if (!status) status = tt_program_compile(device, sig->title, "first call of this op with these types", 1, g, &p->executable, &p->text_hash);
+    if (!status) status = tt_program_compile(device, sig->title, "first call of this op with these types", 1, g, false, &p->executable, &p->text_hash);
     tt_arena_destroy(arena);
     if (status) { free(p->donate); free(p); return status; }
     int slot = sig->n_strict < 4 ? sig->n_strict++ : 3;

@@ -106,6 +106,7 @@ typedef struct tt_window {
     tt_hash hash;
     uint64_t rolling;                                /* of the last ops' signatures: where a window ends by content */
     int capture;                                     /* depth: no automatic end */
+    bool excess_precision;                           /* the capture allows it */
 } tt_window;
 
 /* Records an op: inputs are borrowed, out_values get one reference each (the window holds its own). */
@@ -118,7 +119,7 @@ TT_MUST_CHECK tt_status tt_strict_run(tt_sig *, int device, tt_value *const *inp
 /* Names the op and what the device holds in an error for lack of memory; others pass. */
 TT_MUST_CHECK tt_status tt_explain(tt_status, const char *name, int device);
 /* Compiles (memory, disk, plugin). The program text is consumed. */
-TT_MUST_CHECK tt_status tt_program_compile(int device, const char *name, const char *reason, int n_ops, const hlo_graph *, tt_executable **out, tt_hash *out_text_hash);
+TT_MUST_CHECK tt_status tt_program_compile(int device, const char *name, const char *reason, int n_ops, const hlo_graph *, bool excess_precision, tt_executable **out, tt_hash *out_text_hash);
 
 /* ---- cache tiers (cache.c): serialized executables on disk. Returns false on a miss; a damaged entry is a miss. ---- */
 bool tt_disk_get(tt_hash key, void **out_data, size_t *out_length);

@@ -88,7 +88,8 @@ TT_MUST_CHECK tt_status tt_marker_wait(tt_marker *, uint64_t *out_nanoseconds /*
 void tt_marker_destroy(tt_marker *);
 
 /* ---- capture: torch.compile's way in. Ops on this thread are recorded without limit until the end, then run as one program. ---- */
-TT_MUST_CHECK tt_status tt_capture_begin(int device, const char *name);
+/* excess: allowed precision of this program, whatever tt_excess_precision_get says. */
+TT_MUST_CHECK tt_status tt_capture_begin(int device, const char *name, bool excess);
 TT_MUST_CHECK tt_status tt_capture_end(bool run);
 
 /* ---- tapes: a captured graph, recorded again on other tensors of the same kind without calling its ops (tape.c) ---- */

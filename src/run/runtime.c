@@ -131,12 +131,12 @@ tt_status tt_excess_precision_set(bool allowed) {
     return TT_OK;
 }
 
-tt_status tt_capture_begin(int device, const char *name) {
+tt_status tt_capture_begin(int device, const char *name, bool excess) {
     (void)name;
     TT_TRY(tt_flush(device, "a capture begins"));
     tt_lock();
     tt_status status = tt_runtime_init_locked();
-    if (!status) { tt_window_of(device)->capture++; tt_capture_depth++; }
+    if (!status) { tt_window_of(device)->capture++; tt_window_of(device)->excess_precision = excess; tt_capture_depth++; }
     tt_unlock();
     return status;
 }
@@ -151,6 +151,7 @@ tt_status tt_capture_end(bool run) {
             if (!w->capture) continue;
             w->capture--;
             if (run && !w->capture && !status) status = tt_window_flush(w, "a captured graph ends");
+            w->excess_precision = w->excess_precision && w->capture;
         }
     }
     tt_unlock();

@@ -24,6 +24,7 @@ struct tt_tape {
     written *written;
     tt_tape_result *results;
     char precision;
+    bool excess_precision;
     tt_dtype default_float;
 };
 
@@ -133,7 +134,7 @@ tt_tape *tt_tape_create(int device, int n_results, tt_storage *const *results) {
         watch.flushes == tt_run_stats.flushes) {
         t = tt_calloc(1, sizeof *t);
         *t = (tt_tape){.device = device, .n_args = watch.n, .n_ops = w->n_ops, .n_inputs = w->n_inputs, .n_values = w->n_values,
-                       .n_f64 = w->n_f64, .n_i64 = w->n_i64, .precision = tt_precision_get()[4], .default_float = lower_default_float()};
+                       .n_f64 = w->n_f64, .n_i64 = w->n_i64, .precision = tt_precision_get()[4], .excess_precision = w->excess_precision, .default_float = lower_default_float()};
         t->ops = copy_of(w->ops, sizeof *w->ops * (size_t)w->n_ops);
         t->inputs = copy_of(w->inputs, sizeof *w->inputs * (size_t)w->n_inputs);
         t->f64 = copy_of(w->f64, sizeof *w->f64 * (size_t)w->n_f64);
@@ -187,6 +188,7 @@ static void record(const tt_tape *t, tt_window *w, tt_storage *const *args, tt_v
     double *f64 = tt_malloc(sizeof *f64 * (size_t)(most_slots + 1));
     int64_t *i64 = tt_malloc(sizeof *i64 * (size_t)(most_slots + 1));
     w->capture++; /* it does not end within the tape */
+    w->excess_precision = t->excess_precision;
     for (int o = 0; o < t->n_ops; o++) {
         const tt_window_op *op = &t->ops[o];
         uint64_t rng[2];

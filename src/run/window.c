@@ -158,7 +158,6 @@ static tt_status assemble(tt_window *w, tt_arena *arena, tt_program *p, hlo_grap
     }
     hlo_return(g, p->n_outputs, results);
     TT_TRY(hlo_graph_take_error(g));
-    if (tt_excess_precision_get()) hlo_skip_roundings(g, w->n_values, a.values);
     assign_aliases(w, p, donate, g->funcs[0], arena);
     hlo_dce(g);
     *out = g;
@@ -166,9 +165,11 @@ static tt_status assemble(tt_window *w, tt_arena *arena, tt_program *p, hlo_grap
 }
 
 /* ---- flushing ---- */
+static bool excess_precision(const tt_window *w) { return w->excess_precision || tt_excess_precision_get(); }
+
 static tt_hash window_key(const tt_window *w) {
     tt_hash h = w->hash;
-    uint64_t bits = tt_excess_precision_get();
+    uint64_t bits = excess_precision(w);
     tt_hash_word(&h, bits);
     bits = 0;
     for (int k = 0; k < w->n_values; k++) {
@@ -200,7 +201,7 @@ static tt_program *program_create(tt_window *w, const char *reason) {
     p->name = tt_str_take(&name);
     hlo_graph *g = NULL;
     p->error = assemble(w, arena, p, &g);
-    if (!p->error) p->error = tt_program_compile(w->device, p->name, reason, w->n_ops, g, &p->executable, &p->text_hash);
+    if (!p->error) p->error = tt_program_compile(w->device, p->name, reason, w->n_ops, g, excess_precision(w), &p->executable, &p->text_hash);
     tt_arena_destroy(arena);
     return p;
 }
@@ -285,6 +286,7 @@ static void window_clear(tt_window *w) {
     w->epoch += TT_MAX_DEVICES;
     w->hash = (tt_hash){(uint64_t)w->device, 0};
     w->rolling = 0;
+    w->excess_precision = w->excess_precision && w->capture;
 }
 
 tt_status tt_window_flush(tt_window *w, const char *reason) {

@@ -74,7 +74,7 @@ __attribute__((unused)) static void outcome_free(outcome *o) {
 __attribute__((unused)) static outcome run_program(const tt_str *text, bool reference, void *const *arguments) {
     outcome o = {0};
     eng_program *p = NULL;
-    o.error = eng_program_create(text->data, (size_t)text->length, reference, &p);
+    o.error = eng_program_create(text->data, (size_t)text->length, reference, false, &p);
     if (o.error)
         return o;
     void *params[16] = {NULL}, *results[8] = {NULL};

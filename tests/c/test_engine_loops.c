@@ -328,6 +328,34 @@ static bool read_outside(const program *p, const int *group, int mine, hlo_ref r
 
 static int n_loops, n_compiled, n_looked_through;
 
+/* With excess precision code and tile kernels give the same, and without 16-bit floats there is none. */
+static void run_with_excess_precision(program *p, int n, const hlo_ref *members, int n_out, const hlo_ref *outputs) {
+    void *in[MOST], *out[2][MOST];
+    int n_in;
+    const hlo_ref *inputs;
+    eng_loop *l = eng_loop_create(p->arena, p->g, true, n, members, n_out, outputs, &n_in, &inputs);
+    bool any_half = false;
+    CHECK(l);
+    for (int i = 0; l && i < n_in; i++) {
+        in[i] = p->fused[inputs[i]];
+        any_half |= hlo_type_of(p->g, inputs[i])->dtype == TT_BF16 || hlo_type_of(p->g, inputs[i])->dtype == TT_F16;
+    }
+    for (int i = 0; i < n; i++)
+        any_half |= hlo_type_of(p->g, members[i])->dtype == TT_BF16 || hlo_type_of(p->g, members[i])->dtype == TT_F16;
+    for (int k = 0; l && k < 2; k++) {
+        for (int i = 0; i < n_out; i++)
+            out[k][i] = tt_arena_alloc(p->arena, (size_t)hlo_type_bytes(hlo_type_of(p->g, outputs[i])) + 1);
+        eng_loop_run(l, in, out[k]);
+        l->code = NULL;
+        for (int i = 0; i < l->n_sources; i++)
+            l->sources[i].uniform = false;
+    }
+    for (int i = 0; l && i < n_out; i++) {
+        const hlo_type *t = hlo_type_of(p->g, outputs[i]);
+        CHECK(same(t, out[0][i], out[1][i]) && (any_half || same(t, out[0][i], p->plain[outputs[i]])));
+    }
+}
+
 /* The loop of group `mine`, whose last member is at `last`. */
 static void run_group(program *p, const int *group, int mine, int last, bool *defined) {
     hlo_ref members[MOST], outputs[MOST];
@@ -342,7 +370,7 @@ static void run_group(program *p, const int *group, int mine, int last, bool *de
             outputs[n_out++] = members[i];
     if (!n_out)
         return;
-    eng_loop *l = eng_loop_create(p->arena, p->g, n, members, n_out, outputs, &n_in, &inputs);
+    eng_loop *l = eng_loop_create(p->arena, p->g, false, n, members, n_out, outputs, &n_in, &inputs);
     CHECK(l);
     if (!l)
         return;
@@ -359,6 +387,7 @@ static void run_group(program *p, const int *group, int mine, int last, bool *de
     eng_loop_run(l, in, out);
     for (int i = 0; i < n_out; i++)
         CHECK(same(hlo_type_of(p->g, outputs[i]), p->fused[outputs[i]], p->plain[outputs[i]]));
+    run_with_excess_precision(p, n, members, n_out, outputs);
 }
 
 static void fused_run(program *p) {

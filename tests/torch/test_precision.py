@@ -77,7 +77,7 @@ def excess_precision():
 @pytest.mark.parametrize("compiled", [False, True])
 def test_excess_precision(dtype, compiled):
     x = torch.linspace(-2, 2, 1000).to(dtype)
-    f = torch.compile(chain, backend="tpu") if compiled else chain
+    f = torch.compile(chain, backend="tpu", options={"allow_excess_precision": False}) if compiled else chain
     exact = chain(x.double())
 
     def off():
@@ -92,6 +92,24 @@ def test_excess_precision(dtype, compiled):
     assert allowed <= half * exact.abs().max() * 1.01  # one rounding, at the end
     assert by_default > 2 * allowed
     assert off() == by_default
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_compiled_programs_have_it_by_default(dtype):
+    """Nearer to float64 than eager mode is, which the option gives bit for bit."""
+    x = torch.linspace(-2, 2, 1000).to(dtype)
+    exact, eager = chain(x.double()), chain(x.to("tpu")).cpu()
+    wide = torch.compile(chain, backend="tpu")(x.to("tpu")).cpu()
+    rounded = torch.compile(chain, backend="tpu", options={"allow_excess_precision": False})(x.to("tpu")).cpu()
+    errors = [(y.double() - exact).abs() for y in (wide, eager)]
+    assert torch.equal(rounded, eager)
+    assert wide.dtype == dtype and errors[0].max() < errors[1].max() / 2 and errors[0].mean() < errors[1].mean()
+    assert errors[0].max() <= torch.finfo(dtype).eps / 2 * exact.abs().max() * 1.01  # one rounding, at the end
+
+
+def test_compiled_programs_know_no_other_option():
+    with pytest.raises(Exception, match="allow_excess_precision"):
+        torch.compile(chain, backend="tpu", options={"fast": True})(torch.ones(3, device="tpu"))
 
 
 def test_excess_precision_needs_permission_and_several_ops():
