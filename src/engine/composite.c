@@ -16,7 +16,8 @@
  * tt.sum_rows(rows[n, D], index[n]) -> table[V, D]; index: i64, the row of the table that each is added to, in order; one outside it is
  *   dropped; the sums are f32
  * tt.max_pool(x[B, H, W]) {k0, k1, s0, s1, p0, p1, d0, d1} -> maxima[B, h, w], index[B, h, w]: i64, of the first (of NaNs the last)
- *   in the plane; windows of k elements d apart, s apart, the first p before the plane
+ *   in the plane; windows of k elements d apart, s apart, the first p before the plane;
+ *   an index that nobody reads has no data
  * tt.max_pool_backward(grad[B, ..], index[B, ..]) -> dx[B, ..]; index: i64, the place in dx's plane that each grad goes to */
 #include "engine/composite.h"
 #include <ctype.h>
@@ -250,6 +251,11 @@ bool eng_composite_known(const hlo_graph *g, const hlo_node *composite) {
         s.out[i] = s.n_out == 1 ? composite->type : composite[1 + i].type;
     const bool integers = composites[which].run == eng_integer_product;
     return (integers ? s.in[0]->dtype == TT_I64 : small_float(s.in[0]->dtype)) && composites[which].fits(&s);
+}
+
+bool eng_composite_may_skip(const hlo_node *composite, int result) {
+    const int which = find(composite);
+    return which >= 0 && composites[which].run == eng_max_pool && result == 1;
 }
 
 tt_status eng_composite_run(eng_run *run, const hlo_graph *g, const hlo_node *composite, const eng_tensor *in,

@@ -59,6 +59,7 @@ bool eng_conv(const hlo_graph *g, const hlo_node *node, const eng_tensor *x, con
 
 /* Composites that have a kernel ("tt.softmax", "tt.sdpa", ...). eng_composite_known decides what hlo_inline keeps, by name, attributes and types. */
 bool eng_composite_known(const hlo_graph *g, const hlo_node *composite);
+bool eng_composite_may_skip(const hlo_node *composite, int result); /* its data may be NULL if nobody reads it */
 tt_status eng_composite_run(eng_run *run, const hlo_graph *g, const hlo_node *composite, const eng_tensor *in, eng_tensor *out);
 
 /* Fast kernels for single nodes (reduce, transpose, gather, scatter, sort, concatenate, pad, slice, iota, rng, dot_general, convolution, reduce_window ...):

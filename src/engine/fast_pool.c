@@ -17,7 +17,9 @@ typedef struct max_pool {
     int phase_of[2][MOST_PHASES];              /* tap: which of them */
     const float *x;
     float *y;
-    int64_t *index;
+    int64_t *index;                            /* NULL: not wanted */
+    bool flat;                                 /* not wanted: rows follow on as windows do, `pitch` windows a row */
+    const eng_kernels *kernels;
 } max_pool;
 
 /* The first of k taps from `at` on, `step` apart, that is not before the plane; the last if all are. */
@@ -114,6 +116,77 @@ static void max_pool_task(void *context, int64_t task, int worker) {
         }
 }
 
+/* ---- forward, without places ----
+ * Along the rows first, all rows of a band as one run, then across rows: the elements of a window are compared in the plane's order. */
+enum { ACROSS = 4096 }; /* floats of reduced rows at a time */
+
+#define LARGER(a, b) (((b) > (a)) | ((b) != (b)) ? (b) : (a))
+
+/* The largest of k elements d apart, of windows s apart. */
+FAST_CLONES static void across(const float *x, int64_t k, int64_t s, int64_t d, int64_t n, float *y) {
+    if (k == 2 && s == 2 && d == 1) {
+        for (int64_t i = 0; i < n; i++)
+            y[i] = LARGER(x[2 * i], x[2 * i + 1]);
+        return;
+    }
+    if (k == 3 && s == 2 && d == 1) {
+        for (int64_t i = 0; i < n; i++) {
+            const float a = LARGER(x[2 * i], x[2 * i + 1]), b = x[2 * i + 2];
+            y[i] = LARGER(a, b);
+        }
+        return;
+    }
+    for (int64_t i = 0; i < n; i++)
+        y[i] = x[i * s];
+    for (int64_t t = 1; t < k; t++) {
+        x += d;
+        if (s == 1)
+            for (int64_t i = 0; i < n; i++)
+                y[i] = LARGER(y[i], x[i]);
+        else
+            for (int64_t i = 0; i < n; i++)
+                y[i] = LARGER(y[i], x[i * s]);
+    }
+}
+
+/* Rows [first, first + rows) of the result. */
+static void max_values_band(const max_pool *p, const float *x, int64_t first, int64_t rows, float *reduced, float *y) {
+    const int64_t n = p->out[1], s = p->s[1], top = eng_max(0, first * p->s[0] - p->p[0]);
+    const int64_t end = eng_min(p->in[0], (first + rows - 1) * p->s[0] - p->p[0] + (p->k[0] - 1) * p->d[0] + 1);
+    const float *inside[MOST_PHASES], *from = x + top * p->in[1];
+    if (!p->flat) {
+        float *laid = reduced + p->rows * p->pitch;
+        for (int64_t h = top; h < end; h++)
+            lay_out_row(laid + (h - top) * s * p->pitch, x + h * p->in[1], -p->p[1], 1, p->in[1], s * p->pitch);
+        from = laid;
+    }
+    if (end > top)
+        across(from, p->k[1], s, p->d[1], (end - top - 1) * p->pitch + n, reduced);
+    for (int64_t r = 0; r < rows; r++, y += n) {
+        int64_t count = 0;
+        for (int64_t t = 0; t < p->k[0]; t++) {
+            const int64_t h = (first + r) * p->s[0] - p->p[0] + t * p->d[0];
+            if (h >= 0 && h < p->in[0])
+                inside[count++] = reduced + (h - top) * p->pitch;
+        }
+        if (count)
+            p->kernels->larger_rows(inside, count, n, y);
+        for (int64_t c = 0; c < n && !count; c++)
+            y[c] = -INFINITY;
+    }
+}
+
+static void max_values_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const max_pool *p = context;
+    const int64_t last = eng_min(p->planes, (task + 1) * p->per_task), out = p->out[0] * p->out[1];
+    float *reduced = eng_scratch_need(ENG_SLOT_A, (size_t)(p->rows * p->pitch * (1 + p->s[1])) * sizeof *reduced);
+    for (int64_t plane = task * p->per_task; plane < last; plane++)
+        for (int64_t row = 0; row < p->out[0]; row += p->band)
+            max_values_band(p, p->x + plane * p->in[0] * p->in[1], row, eng_min(p->band, p->out[0] - row), reduced,
+                            p->y + plane * out + row * p->out[1]);
+}
+
 /* Which phases dim i uses, and how far taps reach beyond an output's own place, in outputs. */
 static int64_t plan_phases(max_pool *p, int i) {
     for (int64_t k = 0; k < p->k[i]; k++) {
@@ -140,11 +213,21 @@ tt_status eng_max_pool(const char *attributes, const eng_tensor *in, eng_tensor 
     }
     if (hlo_type_elements(&out[0].type) == 0)
         return TT_OK;
+    p.per_task = eng_max(1, eng_min(p.planes, 65536 / eng_max(p.out[0] * p.out[1] * p.k[0] * p.k[1], 1)));
+    if (!p.index) {
+        const int64_t reach = (p.k[0] - 1) * p.d[0] + 1;
+        p.pitch = p.out[1] + (p.k[1] - 1) * p.d[1] / p.s[1];
+        p.flat = !p.p[1] && p.in[1] == p.s[1] * p.pitch;
+        p.band = eng_max(1, eng_min(p.out[0], (ACROSS / p.pitch - reach) / p.s[0]));
+        p.rows = eng_min(p.in[0], (p.band - 1) * p.s[0] + reach);
+        p.kernels = eng_kernels_get();
+        eng_parallel(eng_blocks(p.planes, p.per_task), max_values_task, &p);
+        return TT_OK;
+    }
     const int64_t beyond = plan_phases(&p, 0);
     p.pitch = p.out[1] + plan_phases(&p, 1);
     p.band = eng_max(1, eng_min(p.out[0], BAND / p.pitch));
     p.rows = p.band + beyond;
-    p.per_task = eng_max(1, eng_min(p.planes, 65536 / eng_max(p.out[0] * p.out[1] * p.k[0] * p.k[1], 1)));
     eng_parallel(eng_blocks(p.planes, p.per_task), max_pool_task, &p);
     return TT_OK;
 }

@@ -121,6 +121,8 @@ typedef struct eng_kernels {
     void (*scale_row)(float *x, int64_t n, float factor);
     float (*dot)(const float *a, const float *b, int64_t n);
     void (*add)(float *dst, const float *src, int64_t n); /* dst += src */
+    /* y = the first largest of k rows, element by element; the last NaN if there are any */
+    void (*larger_rows)(const float *const *rows, int64_t k, int64_t n, float *y);
     /* between types */
     void (*widen)(tt_dtype type, float *dst, const void *src, int64_t n);
     void (*narrow)(tt_dtype type, void *dst, const float *src,

@@ -54,6 +54,18 @@ static void find_last_uses(eng_builder *b) {
         use(b, b->results[i], LAST_RESULT);
 }
 
+/* Results that nobody reads need no memory where the kernel can do without them. */
+static void skip_unread(eng_builder *b) {
+    for (int s = 0; s < b->n_drafts; s++) {
+        const eng_draft *d = &b->drafts[s];
+        for (int k = 0; d->step.kind == STEP_COMPOSITE && k < d->step.n_out; k++) {
+            eng_root *root = &b->roots[d->values[d->step.n_in + k].root];
+            if (root->last == root->def && eng_composite_may_skip(d->step.node, k))
+                root->base = BASE_NOTHING;
+        }
+    }
+}
+
 /* ---- in place ---- */
 static bool used_once(eng_builder *b, const eng_draft *d, int input) {
     int root = find_root(b, d->values[input].root);
@@ -328,6 +340,7 @@ static void finish_step(eng_builder *b, eng_draft *d) {
 
 tt_status eng_places_assign(eng_builder *b) {
     find_last_uses(b);
+    skip_unread(b);
     for (int s = 0; s < b->n_drafts; s++)
         merge_step(b, s);
     place_results(b);

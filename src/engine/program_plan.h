@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "engine/program.h"
 
-enum { BASE_CONSTANTS = 0, BASE_SLAB = 1, BASE_PARAMS = 2 };
+enum { BASE_CONSTANTS, BASE_SLAB, BASE_NOTHING, BASE_PARAMS }; /* NOTHING: NULL */
 
 typedef struct eng_place {
     int32_t base;

@@ -104,6 +104,11 @@ INLINE vf v_max(vf a, vf b) {
 INLINE vf v_min(vf a, vf b) {
     return (vf)_mm512_min_ps((__m512)a, (__m512)b);
 }
+/* b if it is greater or NaN */
+INLINE vf v_larger(vf a, vf b) {
+    __mmask16 take = _mm512_cmp_ps_mask((__m512)b, (__m512)a, _CMP_GT_OQ) | _mm512_cmp_ps_mask((__m512)b, (__m512)b, _CMP_UNORD_Q);
+    return (vf)_mm512_mask_mov_ps((__m512)a, take, (__m512)b);
+}
 INLINE vf v_round(vf a) {
     return (vf)_mm512_roundscale_ps((__m512)a, 8);
 }
@@ -349,6 +354,9 @@ INLINE vf v_first_n(vf v, int64_t n, vf rest) {
 #endif
 
 #if SIMD < 512
+INLINE vf v_larger(vf a, vf b) {
+    return v_select((b > a) | (b != b), b, a);
+}
 INLINE float v_sum(vf a) { /* pairwise, the order of the AVX-512 reduction */
     float s[SIMD_VL];
     for (int i = 0; i < SIMD_VL; i++)

@@ -1,5 +1,7 @@
 """Products, convolutions, pooling, norms, attention and losses against the CPU, forward and backward."""
 
+import itertools
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -115,6 +117,22 @@ def test_max_pool_ties_and_nan():
         {"kernel_size": 3, "stride": 2, "ceil_mode": True},
     ):
         check(F.max_pool2d, (x,), {**kwargs, "return_indices": True}, f"max_pool2d {kwargs}", grad=False)
+
+
+@pytest.mark.parametrize("eager", ["fused"], indirect=True)
+def test_max_pool_without_places(eager):
+    """Where nobody reads the places, only the maxima are computed: the same bits."""
+    torch.manual_seed(5)
+    for k, s, p, d, size, ceil in itertools.product([1, 2, 3, 5], [1, 2, 3], [0, 1], [1, 2], [(9, 34), (12, 12), (70, 130)], [False, True]):
+        if 2 * p > (k - 1) * d + 1:
+            continue
+        x = torch.randint(-9, 9, (2, 3, *size)) * torch.tensor(0.5)
+        x[torch.rand(x.shape) < 0.05] = float("nan")
+        x[torch.rand(x.shape) < 0.05] = -float("inf")
+        x[x == 0] *= torch.randn_like(x[x == 0]).sign()
+        want = F.max_pool2d(x, k, s, p, d, ceil)
+        have = F.max_pool2d(x.to("tpu"), k, s, p, d, ceil).cpu()
+        assert torch.equal(have.view(torch.int32), want.view(torch.int32)), (k, s, p, d, size, ceil)
 
 
 @pytest.mark.parametrize(
