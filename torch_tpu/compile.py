@@ -4,6 +4,7 @@ There is no op table here. AOTAutograd hands over a graph of ATen ops; its calls
 eager ops do, under a capture that records all of them and runs the whole as one program at its end.
 """
 
+import contextlib
 import functools
 
 import torch
@@ -136,7 +137,26 @@ def tpu(graph_module, example_inputs, **options):
         keep_inference_input_mutations=True,  # or an epilogue in Python copies each of them
     )
     _spare_calls(graph_module)
-    return compiler(graph_module, example_inputs)
+    with _whole_interpolations():
+        return compiler(graph_module, example_inputs)
+
+
+@contextlib.contextmanager
+def _whole_interpolations():
+    """While a graph is traced: PyTorch's decompositions in Python, which make sums of indexed images (and scatters as gradients) of
+    interpolations, are put aside for the ops that have lowerings."""
+    keys = torch._C.DispatchKey.Autograd, torch._C.DispatchKey.CompositeImplicitAutograd
+    packets = [getattr(torch.ops.aten, n) for n in dir(torch.ops.aten) if "upsample" in n and not n.endswith("_aa")]
+    ops = [getattr(p, o) for p in packets for o in p.overloads()]
+    aside = [(op, key, op.py_kernels.pop(key)) for op in ops for key in keys if key in op.py_kernels]
+    for op, *_ in aside:
+        op._dispatch_cache.clear()
+    try:
+        yield
+    finally:
+        for op, key, kernel in aside:
+            op.py_kernels[key] = kernel
+            op._dispatch_cache.clear()
 
 
 def _spare_calls(graph_module):

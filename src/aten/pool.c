@@ -4,7 +4,7 @@
  * PyTorch's scan order, so the index of the first maximum (or of the last NaN) comes out exactly; its
  * gradient adds each shifted slice back where the index agrees: no scatter, a fixed order of additions.
  * Average pooling is a windowed sum over a constant count. */
-#include "aten/pieces.h"
+#include "aten/resample.h"
 
 enum { MAX_SPATIAL = 3, MAX_TAPS = 1024 };
 
@@ -509,33 +509,6 @@ LOWER(lower_avg_pool_backward) {
     return TT_OK;
 }
 
-/* The averaging matrix [out, in] of one adaptive dim; transposed: [in, out]. */
-static hlo_ref averaging(tt_lower *L, const pool *p, int d, bool transposed, tt_dtype dtype) {
-    int64_t rows = transposed ? p->in[d] : p->out[d], columns = transposed ? p->out[d] : p->in[d],
-            dims[2] = {rows, columns};
-    double *m = TT_NEW_N(L->arena, double, rows *columns + 1);
-    float *narrow = TT_NEW_N(L->arena, float, rows *columns + 1);
-    for (int64_t o = 0; o < p->out[d]; o++)
-        for (int64_t i = p->first[d][o]; i <= p->last[d][o]; i++)
-            m[transposed ? i * columns + o : o * columns + i] =
-                1.0 / (double)(p->last[d][o] - p->first[d][o] + 1);
-    for (int64_t i = 0; i < rows * columns; i++)
-        narrow[i] = (float)m[i];
-    hlo_type t = hlo_type_make(dtype, 2, dims);
-    return hlo_constant(L->g, &t, dtype == TT_F64 ? (void *)m : (void *)narrow);
-}
-
-/* Contracts dim d + 1 of x with the last dim of matrix m; the new dim takes its place. */
-static hlo_ref apply_along(tt_lower *L, hlo_ref x, int dim, hlo_ref m) {
-    int64_t ca[1] = {dim}, cb[1] = {1}, permutation[HLO_MAX_RANK];
-    hlo_type t = piece_type(L, x);
-    hlo_dims d = {.kind = HLO_DIMS_DOT, .c = {1, ca}, .d = {1, cb}};
-    hlo_ref y = hlo_dot_general(L->g, x, m, &d, TT_DTYPE_NONE, "HIGHEST");
-    for (int i = 0; i < t.rank; i++)
-        permutation[i] = i < dim ? i : i == dim ? t.rank - 1 : i - 1;
-    return hlo_transpose(L->g, y, permutation);
-}
-
 static tt_status adaptive_average(tt_lower *L, const pool *p, hlo_ref x, bool backward,
                                   const tt_tensor *like) {
     hlo_graph *g = L->g;
@@ -544,7 +517,7 @@ static tt_status adaptive_average(tt_lower *L, const pool *p, hlo_ref x, bool ba
     const int64_t *from = backward ? p->out : p->in, *to = backward ? p->in : p->out;
     int64_t dims[MAX_SPATIAL + 1], whole[MAX_SPATIAL];
     with_batch(p, from, dims);
-    x = hlo_reshape(g, hlo_convert(g, x, wide), p->n + 1, dims);
+    x = hlo_reshape(g, x, p->n + 1, dims);
     bool global = true;
     for (int d = 0; d < p->n; d++) {
         global &= p->out[d] == 1;
@@ -553,13 +526,24 @@ static tt_status adaptive_average(tt_lower *L, const pool *p, hlo_ref x, bool ba
     if (global) {
         double count = (double)piece_product(p->in, 0, p->n);
         with_batch(p, to, dims);
+        x = hlo_convert(g, x, wide);
         if (!backward)
             x = hlo_reshape(g, hlo_reduce(g, HLO_ADD, x, HLO_NONE, p->n, whole), p->n + 1, dims);
         x = hlo_div(g, x, hlo_splat_like(g, x, count));
         x = hlo_broadcast_to(g, x, p->n + 1, dims);
     } else {
-        for (int d = 0; d < p->n; d++)
-            x = apply_along(L, x, d + 1, averaging(L, p, d, backward, wide));
+        axis axes[MAX_SPATIAL];
+        for (int d = 0; d < p->n; d++) {
+            axes[d] = axis_make(L, p->in[d], p->out[d], p->kernel[d]);
+            for (int64_t o = 0; o < p->out[d]; o++)
+                for (int64_t i = p->first[d][o]; i <= p->last[d][o]; i++) {
+                    axes[d].at[(i - p->first[d][o]) * p->out[d] + o] = (int32_t)i;
+                    axes[d].weight[(i - p->first[d][o]) * p->out[d] + o] = 1.0 / (double)(p->last[d][o] - p->first[d][o] + 1);
+                }
+            if (backward)
+                axes[d] = axis_turned(L, &axes[d]);
+        }
+        x = resample(L, x, p->n, axes);
     }
     lower_out_like(L, from_planes(L, p, hlo_convert(g, x, p->x.dtype), to), like);
     return TT_OK;

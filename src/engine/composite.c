@@ -18,6 +18,8 @@
  * tt.max_pool(x[B, H, W]) {k0, k1, s0, s1, p0, p1, d0, d1} -> maxima[B, h, w], index[B, h, w]: i64, of the first (of NaNs the last)
  *   in the plane; windows of k elements d apart, s apart, the first p before the plane;
  *   an index that nobody reads has no data
+ * tt.resample(x[B, H, W], at[k, h], weight[k, h], at[l, w], weight[l, w]) -> y[B, h, w]; rows and columns of y are sums of weighted
+ *   rows and columns of x; at: i32, negative for nothing
  * tt.max_pool_backward(grad[B, ..], index[B, ..]) -> dx[B, ..]; index: i64, the place in dx's plane that each grad goes to */
 #include "engine/composite.h"
 #include <ctype.h>
@@ -211,6 +213,16 @@ static bool fits_max_pool(const signature *s) {
            hlo_type_elements(s->in[0]) > 0;
 }
 
+static bool fits_axis(const hlo_type *at, const hlo_type *weight, int64_t out) {
+    return at->rank == 2 && at->dtype == TT_I32 && weight->dtype == TT_F32 && hlo_dims_equal(at, weight) && at->dims[0] > 0 &&
+           at->dims[1] == out;
+}
+static bool fits_resample(const signature *s) {
+    const hlo_type *x = s->in[0], *y = s->out[0];
+    return s->n_in == 5 && s->n_out == 1 && x->rank == 3 && y->rank == 3 && x->dtype == y->dtype && x->dims[0] == y->dims[0] &&
+           fits_axis(s->in[1], s->in[2], y->dims[1]) && fits_axis(s->in[3], s->in[4], y->dims[2]);
+}
+
 static const struct {
     const char *name;
     bool (*fits)(const signature *);
@@ -227,6 +239,7 @@ static const struct {
     {"tt.embedding_bag", fits_embedding_bag, eng_embedding_bag},
     {"tt.sum_rows", fits_sum_rows, eng_sum_rows},
     {"tt.max_pool", fits_max_pool, eng_max_pool},
+    {"tt.resample", fits_resample, eng_resample},
     {"tt.max_pool_backward", fits_max_pool_backward, eng_max_pool_backward},
 };
 

@@ -7,13 +7,14 @@
 #include "engine/kernels.h"
 #include <string.h>
 
-enum { BLOCK = 32, GRAIN_BYTES = 1 << 18 };
+enum { BLOCK = 32, GRAIN_BYTES = 1 << 18, MOST_REPEATED = 16 };
 
 typedef struct copy {
     int rank, size;              /* dims outside the innermost one or two */
     int64_t dims[HLO_MAX_RANK], to[HLO_MAX_RANK], from[HLO_MAX_RANK];
     int64_t n, to_step, from_step;       /* innermost */
-    int64_t m, m_to, m_from;             /* transposition: the dim along which the source is contiguous */
+    int64_t m, m_to, m_from;             /* transposition: the dim along which the source is contiguous; else the dim outside of the
+                                            innermost one, whose elements are repeated n times; 1: neither */
     char *dst;
     const char *src;
 } copy;
@@ -80,6 +81,33 @@ static FAST_CLONES void reversed(char *dst, const char *src, int size, int64_t n
         REVERSED(8, uint64_t)
     default:
         walk(dst, size, src, -size, size, n);
+    }
+}
+
+#define REPEATED(bytes, T)                                                    \
+    case bytes: {                                                             \
+        T *to = (T *)(void *)dst;                                             \
+        const T *x = (const T *)(const void *)src;                            \
+        if (from == bytes && n == 2)                                          \
+            for (int64_t i = 0; i < m; i++)                                   \
+                to[2 * i] = to[2 * i + 1] = x[i];                             \
+        else if (from == bytes && n == 4)                                     \
+            for (int64_t i = 0; i < m; i++)                                   \
+                to[4 * i] = to[4 * i + 1] = to[4 * i + 2] = to[4 * i + 3] = x[i]; \
+        else                                                                  \
+            for (int64_t i = 0; i < m; i++, x += from / bytes)                \
+                for (int64_t k = 0; k < n; k++)                               \
+                    *to++ = *x;                                               \
+        return;                                                               \
+    }
+
+/* m elements of src, n times each: few times, or fills would be as good. */
+static FAST_CLONES void repeated(char *dst, const char *src, int64_t from, int size, int64_t m, int64_t n) {
+    switch (size) {
+        REPEATED(1, uint8_t)
+        REPEATED(2, uint16_t)
+        REPEATED(4, uint32_t)
+        REPEATED(8, uint64_t)
     }
 }
 
@@ -182,7 +210,10 @@ static void rows_range(void *context, int64_t from, int64_t to) {
     char *dst = c->dst + dst_at;
     const char *src = c->src + src_at;
     for (int64_t i = from; i < to; i++) {
-        run_piece(dst, c->to_step, src, c->from_step, c->size, c->n);
+        if (c->m > 1)
+            repeated(dst, src, c->m_from, c->size, c->m, c->n);
+        else
+            run_piece(dst, c->to_step, src, c->from_step, c->size, c->n);
         step(c, index, &src, &dst);
     }
 }
@@ -254,6 +285,13 @@ void fast_copy(int rank, const int64_t *dims, int size, void *dst, const int64_t
         n--;
     }
     c.rank = n;
+    const bool divides = (size & (size - 1)) == 0 && size <= 8;
+    if (n && turned < 0 && c.from_step == 0 && c.to_step == size && c.n <= MOST_REPEATED && c.to[n - 1] == c.n * size && divides &&
+        c.from[n - 1] % size == 0) {
+        c.m = c.dims[n - 1];
+        c.m_from = c.from[n - 1];
+        c.rank = n - 1;
+    }
     if (turned >= 0) {
         c.m = c.dims[turned];
         c.m_to = c.to[turned];
@@ -274,13 +312,14 @@ void fast_copy(int rank, const int64_t *dims, int size, void *dst, const int64_t
     }
     if (items == 1 && total >= 4 * GRAIN_BYTES) { /* one long piece: cut it */
         int64_t parts = 1;
-        while (parts < 32 && c.n % (2 * parts) == 0)
+        int64_t *cut = c.m > 1 ? &c.m : &c.n;
+        while (parts < 32 && *cut % (2 * parts) == 0)
             parts *= 2;
         c.rank = 1;
         c.dims[0] = items = parts;
-        c.n /= parts;
-        c.to[0] = c.n * c.to_step;
-        c.from[0] = c.n * c.from_step;
+        *cut /= parts;
+        c.to[0] = c.n * c.m * c.to_step;
+        c.from[0] = c.m > 1 ? c.m * c.m_from : c.n * c.from_step;
     }
     fast_ranges(items, GRAIN_BYTES / loop_max(1, total / items), rows_range, &c);
 }

@@ -103,4 +103,4 @@
     .gather_rows = gather_rows, .gather_taps = gather_taps, .taps_rows = taps_rows, .window_rows = window_rows, .narrow_rows = narrow_rows, .taps_dots = taps_dots, .transpose = transpose,      \
     .widen = widen, .narrow = narrow, .softmax = softmax, .softmax_backward = softmax_backward,              \
     .norm = norm, .norm_backward = norm_backward, .attend = attend, .attend_backward = attend_backward,      \
-    .scale_row = scale_row, .dot = dot, .add = add, .larger_rows = larger_rows
+    .scale_row = scale_row, .dot = dot, .add = add, .larger_rows = larger_rows, .weigh_rows = weigh_rows, .pick_row = pick_row

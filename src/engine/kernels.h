@@ -123,6 +123,10 @@ typedef struct eng_kernels {
     void (*add)(float *dst, const float *src, int64_t n); /* dst += src */
     /* y = the first largest of k rows, element by element; the last NaN if there are any */
     void (*larger_rows)(const float *const *rows, int64_t k, int64_t n, float *y);
+    /* y = sum of weights[t] rows[t] */
+    void (*weigh_rows)(const float *const *rows, const float *weights, int64_t k, int64_t n, float *y);
+    /* y[i] = sum over t of weights[t * n + i] x[at[t * n + i]]; nothing where at < 0 */
+    void (*pick_row)(const float *x, int64_t k, const int32_t *at, const float *weights, int64_t n, float *y);
     /* between types */
     void (*widen)(tt_dtype type, float *dst, const void *src, int64_t n);
     void (*narrow)(tt_dtype type, void *dst, const float *src,

@@ -109,6 +109,12 @@ INLINE vf v_larger(vf a, vf b) {
     __mmask16 take = _mm512_cmp_ps_mask((__m512)b, (__m512)a, _CMP_GT_OQ) | _mm512_cmp_ps_mask((__m512)b, (__m512)b, _CMP_UNORD_Q);
     return (vf)_mm512_mask_mov_ps((__m512)a, take, (__m512)b);
 }
+/* x[at[i]]; 0 where at < 0 */
+INLINE vf v_pick_n(const float *x, const int32_t *at, int64_t n) {
+    __m512i i = _mm512_maskz_loadu_epi32(v_lanes(n), at);
+    __mmask16 lanes = _mm512_mask_cmpge_epi32_mask(v_lanes(n), i, _mm512_setzero_si512());
+    return (vf)_mm512_mask_i32gather_ps(_mm512_setzero_ps(), lanes, i, x, 4);
+}
 INLINE vf v_round(vf a) {
     return (vf)_mm512_roundscale_ps((__m512)a, 8);
 }
@@ -198,6 +204,11 @@ INLINE vf v_max(vf a, vf b) {
 }
 INLINE vf v_min(vf a, vf b) {
     return (vf)_mm256_min_ps((__m256)a, (__m256)b);
+}
+INLINE vf v_pick_n(const float *x, const int32_t *at, int64_t n) {
+    __m256i i = _mm256_maskload_epi32(at, v_lanes(n));
+    __m256i lanes = _mm256_and_si256(v_lanes(n), _mm256_cmpgt_epi32(i, _mm256_set1_epi32(-1)));
+    return (vf)_mm256_mask_i32gather_ps(_mm256_setzero_ps(), x, i, (__m256)lanes, 4);
 }
 INLINE vf v_round(vf a) {
     return (vf)_mm256_round_ps((__m256)a, 8);
@@ -309,6 +320,12 @@ INLINE vf v_round(vf a) { /* |a| < 2^22 */
 INLINE vf v_scale2(vf a, vf n) {
     vi k = __builtin_convertvector(n, vi), half = k >> 1;
     return a * (vf)((half + 127) << 23) * (vf)((k - half + 127) << 23);
+}
+INLINE vf v_pick_n(const float *x, const int32_t *at, int64_t n) {
+    vf v = {};
+    for (int i = 0; i < SIMD_VL && i < n; i++)
+        v[i] = at[i] < 0 ? 0 : x[at[i]];
+    return v;
 }
 INLINE vf v_load_bf16_n(const void *p, int64_t n) {
     vi v = {};

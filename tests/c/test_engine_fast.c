@@ -97,6 +97,10 @@ static hlo_ref make_broadcast(hlo_graph *g, request *q) {
     hlo_type t = random_type(random_dtype(ALL), rank, 50, true);
     int64_t dims[MOST_SHAPE], map[MOST_SHAPE];
     (void)q;
+    if (rank == 1 && rnd(20) == 0) { /* a long row, each element a few times */
+        t.dims[0] = 1 << 18;
+        return hlo_broadcast_in_dim(g, hlo_param(g, &t), 2, (int64_t[]){1 << 18, 1 + rnd(5)}, (int64_t[]){0});
+    }
     for (int i = 0; i < rank; i++)
         t.dims[i] = rnd(3) ? t.dims[i] : 1;
     for (int i = 0; i < to; i++) {

@@ -393,10 +393,42 @@ static void make_sum_rows(hlo_graph *g, scale *s) {
     s->kind = rnd(2) ? WHOLE : ODD;
 }
 
+/* Contracts dim 1 of x [b, in, n] with the matrix [in, out] that the tables stand for; the new dim comes last. */
+static hlo_ref contracted(hlo_graph *g, hlo_ref x, int64_t in, int64_t out, hlo_ref at, hlo_ref weight) {
+    int64_t dims[3] = {hlo_type_of(g, at)->dims[0], in, out}, map[2] = {0, 2}, one = 1, zero = 0;
+    hlo_type it = hlo_type_make(TT_I32, 3, dims), wt = hlo_type_with(&it, TT_F32);
+    hlo_ref here = hlo_compare(g, "EQ", hlo_iota(g, &it, 1), hlo_broadcast_in_dim(g, at, 3, dims, map));
+    hlo_ref w = hlo_select(g, here, hlo_broadcast_in_dim(g, weight, 3, dims, map), hlo_splat(g, &wt, 0));
+    hlo_dims d = {.kind = HLO_DIMS_DOT, .c = {1, &one}, .d = {1, &zero}};
+    return hlo_dot_general(g, x, hlo_reduce(g, HLO_ADD, w, HLO_NONE, 1, &zero), &d, TT_DTYPE_NONE, "HIGHEST");
+}
+
+static void make_resample(hlo_graph *g, scale *s) {
+    const int64_t big = s->large ? 90 : 40;
+    int64_t x_dims[3] = {1 + rnd(4), 1 + rnd((uint32_t)big), 1 + rnd((uint32_t)big)};
+    const tt_dtype t = rnd(2) ? TT_F32 : rnd(2) ? TT_BF16 : TT_F16;
+    hlo_type x_type = hlo_type_make(t, 3, x_dims);
+    hlo_ref in[5] = {hlo_param(g, &x_type)}, p[5];
+    for (int k = 0; k < 2; k++) {
+        hlo_type at = hlo_type_make(TT_I32, 2, (int64_t[]){1 + rnd(5), 1 + rnd((uint32_t)big)}), weight = hlo_type_with(&at, TT_F32);
+        in[1 + 2 * k] = hlo_clamp(g, hlo_scalar(g, TT_I32, -1), hlo_param(g, &at), hlo_scalar(g, TT_I32, (double)(x_dims[1 + k] - 1)));
+        in[2 + 2 * k] = hlo_param(g, &weight);
+    }
+    hlo_composite c = hlo_composite_begin(g, "tt.resample", NULL, 5, in, p);
+    hlo_ref y = wide(g, p[0]);
+    for (int k = 0; k < 2; k++) /* [b, h, w] -> [b, w, h'] -> [b, h', w'] */
+        y = contracted(g, y, x_dims[1 + k], hlo_type_of(g, p[1 + 2 * k])->dims[1], p[1 + 2 * k], p[2 + 2 * k]);
+    y = hlo_convert(g, y, t);
+    hlo_composite_end(g, &c, 1, &y, s->results);
+    s->n_results = 1;
+    s->kind = SMALL;
+    tolerances(s, t, 2e-5, 2e-2, 3e-3);
+}
+
 typedef void (*make_fn)(hlo_graph *, scale *);
 static const struct { const char *name; make_fn make; } composites[] = {
     {"softmax", make_softmax}, {"norm", make_norm}, {"norm_backward", make_norm_backward}, {"attention", make_attention}, {"max_pool_backward", make_max_pool_backward},
-    {"sum_rows", make_sum_rows}};
+    {"sum_rows", make_sum_rows}, {"resample", make_resample}};
 enum { N_COMPOSITES = sizeof composites / sizeof *composites };
 
 static hlo_graph *build(tt_arena *arena, int which, scale *s) {
