@@ -34,7 +34,8 @@ int jit_emit(jit_program *p, jit_op op, int a, int b, int c, int imm) {
         return 0;
     }
     q.d = p->n_values++;
-    p->long_nan[q.d] = op == JIT_LOAD ? imm != TT_BF16 : op < JIT_COMPARE || op == JIT_BLEND ? has_long_nan(p, a) || has_long_nan(p, b) || has_long_nan(p, c) : false;
+    bool long_a = has_long_nan(p, a), long_b = has_long_nan(p, b), computes = op < JIT_COMPARE || op == JIT_BLEND;
+    p->long_nan[q.d] = op == JIT_LOAD ? imm != TT_BF16 : op == JIT_AND ? long_a && long_b : computes && (long_a || long_b || has_long_nan(p, c));
     p->is_mask[q.d] = op == JIT_COMPARE || op == JIT_COMPARE_INT || (op >= JIT_MASK_AND && op <= JIT_MASK_NOT) || (op == JIT_LOAD && imm == TT_PRED);
     p->steps[p->n_steps++] = q;
     return q.d;
@@ -170,6 +171,18 @@ static void translate(jit_program *p, const eng_loop *l) {
     }
 }
 
+/* Whether loads need not put each element into a lane of its own: order within a turn does not matter if it is the same for all arrays. */
+static void choose_pairs(jit_program *p) {
+    p->pairs = p->lanes == 16;
+    for (int i = 0; i < p->n_steps; i++)
+        if (p->steps[i].op <= JIT_STORE && p->steps[i].imm != TT_BF16)
+            p->pairs = false;
+    int mask = p->pairs ? jit_bits(p, 0xffff0000u) : JIT_NONE;
+    for (int i = 0; i < p->n_steps; i++)
+        if (p->steps[i].op == JIT_LOAD)
+            p->steps[i].c = mask;
+}
+
 /* ---- code memory ---- */
 
 enum { ARENA = 64 << 20, MOST_CODE = 1 << 16, TABLE = 1 << 14 };
@@ -247,6 +260,7 @@ jit_code jit_compile(eng_loop *l, int *out_whole) {
     memset(p->uniform_slot, 0, sizeof p->uniform_slot);
     memset(p->uniform_dtype, 0, sizeof p->uniform_dtype);
     translate(p, l);
+    choose_pairs(p);
     if (p->failed)
         return NULL;
     pthread_mutex_lock(&memory.lock);

@@ -7,12 +7,13 @@
 #include "engine/loop_plan.h"
 
 typedef enum jit_op {
-    JIT_LOAD, JIT_STORE,                    /* array a / d; imm: tt_dtype */
+    JIT_LOAD, JIT_STORE,                    /* array a / d; imm: tt_dtype; c of a load in pairs: the mask of high halves */
     /* FMA: d = a * b + c, with imm 1 minus c */
     JIT_ADD, JIT_SUB, JIT_MUL, JIT_DIV, JIT_MAX, JIT_MIN, JIT_SQRT, JIT_FMA, JIT_ROUND, JIT_SCALE,
     JIT_TERNARY,                            /* EVEX: imm is the table of a logic function of three */
     JIT_DOT,                                /* EVEX: d = c + a.low * b.low + a.high * b.high, signed halves of a lane */
     JIT_RELU,                               /* EVEX: b is its table */
+    JIT_SMALLER_MAGNITUDE,                  /* EVEX */
     JIT_AND, JIT_OR, JIT_XOR, JIT_ADD_INT, JIT_SUB_INT, JIT_SHR, JIT_SHL, JIT_SAR, JIT_TO_FLOAT, JIT_TO_INT, JIT_TO_HALF_AND_BACK,
     JIT_COMPARE, JIT_COMPARE_INT,           /* imm: predicate; d is a mask */
     JIT_BLEND,                              /* d = mask c ? a : b */
@@ -30,6 +31,7 @@ typedef struct jit_program {
     bool is_mask[JIT_MOST_STEPS];
     bool long_nan[JIT_MOST_STEPS];          /* a NaN there may have some of the 16 low bits set, which rounding would carry away */
     bool has_dot;
+    bool pairs;                             /* EVEX, all arrays are bf16: two vectors are the even and the odd elements of 32 */
     uint32_t constants[JIT_MOST_CONSTANTS];
     int uniform_slot[8];  tt_dtype uniform_dtype[8];
     int array_slot[12];                     /* slots of the loop, in the order pointers are loaded */

@@ -198,7 +198,7 @@ static size_t write_pool(const jit_program *p, uint8_t *out) {
     memset(out + n, p->lanes == 16 ? 1 : 0xff, 4 * JIT_ONES);
     n += 4 * JIT_ONES;
     for (int i = 0; p->lanes == 16 && i < 32; i++, n += 2)
-        memcpy(out + n, &(uint16_t){(uint16_t)(2 * i + 1)}, 2);
+        memcpy(out + n, &(uint16_t){(uint16_t)(p->pairs ? (i | 1) + 32 * (i & 1) : 2 * i + 1)}, 2);
     return n;
 }
 

@@ -85,11 +85,14 @@ static void bring_constants(assembler *s, const jit_step *q) {
 
 static const opcode MOVE = {M0F, NP, 0x28};
 
-/* d = a op b, three operands. */
-static void binary(assembler *s, const jit_step *q, int at, opcode o) {
+/* d = a op b, three operands; imm >= 0 follows. */
+static void binary(assembler *s, const jit_step *q, int at, opcode o, int imm) {
     begin(s, q, at);
-    for (int u = 0; u < s->U; u++)
+    for (int u = 0; u < s->U; u++) {
         with_register(s, o, vector_of(s, q->d, u), vector_of(s, q->a, u), vector_of(s, q->b, u), 2, 0, false);
+        if (imm >= 0)
+            byte(s, imm);
+    }
 }
 
 /* d = f(a); imm >= 0 follows. */
@@ -149,15 +152,6 @@ static void blend(assembler *s, const jit_step *q, int at) {
         with_register(s, (opcode){M38, P66, 0x65}, vector_of(s, q->d, u), vector_of(s, q->b, u), vector_of(s, q->a, u), 2, k[u], false);
 }
 
-/* What becomes of each class of number: NaNs and positive ones stay, the rest is +0. */
-static void relu(assembler *s, const jit_step *q, int at) {
-    begin(s, q, at);
-    for (int u = 0; u < s->U; u++) {
-        with_register(s, (opcode){M3A, P66, 0x54}, vector_of(s, q->d, u), vector_of(s, q->a, u), vector_of(s, q->b, u), 2, 0, false);
-        byte(s, 0);
-    }
-}
-
 static void compare(assembler *s, const jit_step *q, int at) {
     const opcode o = q->op == JIT_COMPARE ? (opcode){M0F, NP, 0xc2} : (opcode){M3A, P66, 0x1f};
     s->where[q->d] = (int16_t)take(s, &s->free_masks);
@@ -193,7 +187,14 @@ static void load(assembler *s, const jit_step *q) {
         s->where[q->d] = (int16_t)take(s, &s->free_masks);
         s->free_groups |= 1u << group;
     }
-    for (int u = 0; u < s->U && !s->failed; u++) {
+    for (int u = 0; s->p->pairs && u + 1 < s->U; u += 2) {
+        int even = group * s->U + u, odd = even + 1;
+        with_array(s, (opcode){M0F, NP, 0x10}, odd, base, 1, u * 32, 2, 0, false);
+        with_register(s, (opcode){M0F, P66, 0x72}, 6, even, odd, 2, 0, false);
+        byte(s, 16);
+        with_register(s, (opcode){M0F, P66, 0xdb}, odd, odd, vector_of(s, q->c, 0), 2, 0, false);
+    }
+    for (int u = 0; (!s->p->pairs || s->U == 1) && u < s->U; u++) {
         int v = group * s->U + u;
         switch ((int)t) {
         case TT_F32:
@@ -211,7 +212,7 @@ static void load(assembler *s, const jit_step *q) {
     }
 }
 
-/* The high halves of two vectors' lanes side by side. */
+/* The high halves of two vectors' lanes, side by side or by turns. */
 static void store_brain_pair(assembler *s, int room, int v, int w, int base, int u) {
     with_pool(s, (opcode){M0F, PF2 | W1, 0x6f}, room, s->p->n_constants + JIT_ONES, 2, 0, false);
     with_register(s, (opcode){M38, P66 | W1, 0x75}, room, v, w, 2, 0, false);
@@ -267,18 +268,18 @@ void jit_evex_step(assembler *s, const jit_step *q, int at) {
     switch (q->op) {
     case JIT_LOAD: load(s, q); break;
     case JIT_STORE: store(s, q, at); break;
-    case JIT_ADD: binary(s, q, at, (opcode){M0F, NP, 0x58}); break;
-    case JIT_SUB: binary(s, q, at, (opcode){M0F, NP, 0x5c}); break;
-    case JIT_MUL: binary(s, q, at, (opcode){M0F, NP, 0x59}); break;
-    case JIT_DIV: binary(s, q, at, (opcode){M0F, NP, 0x5e}); break;
-    case JIT_MAX: binary(s, q, at, (opcode){M0F, NP, 0x5f}); break;
-    case JIT_MIN: binary(s, q, at, (opcode){M0F, NP, 0x5d}); break;
-    case JIT_AND: binary(s, q, at, (opcode){M0F, P66, 0xdb}); break;
-    case JIT_OR: binary(s, q, at, (opcode){M0F, P66, 0xeb}); break;
-    case JIT_XOR: binary(s, q, at, (opcode){M0F, P66, 0xef}); break;
-    case JIT_ADD_INT: binary(s, q, at, (opcode){M0F, P66, 0xfe}); break;
-    case JIT_SUB_INT: binary(s, q, at, (opcode){M0F, P66, 0xfa}); break;
-    case JIT_SCALE: binary(s, q, at, (opcode){M38, P66, 0x2c}); break;
+    case JIT_ADD: binary(s, q, at, (opcode){M0F, NP, 0x58}, -1); break;
+    case JIT_SUB: binary(s, q, at, (opcode){M0F, NP, 0x5c}, -1); break;
+    case JIT_MUL: binary(s, q, at, (opcode){M0F, NP, 0x59}, -1); break;
+    case JIT_DIV: binary(s, q, at, (opcode){M0F, NP, 0x5e}, -1); break;
+    case JIT_MAX: binary(s, q, at, (opcode){M0F, NP, 0x5f}, -1); break;
+    case JIT_MIN: binary(s, q, at, (opcode){M0F, NP, 0x5d}, -1); break;
+    case JIT_AND: binary(s, q, at, (opcode){M0F, P66, 0xdb}, -1); break;
+    case JIT_OR: binary(s, q, at, (opcode){M0F, P66, 0xeb}, -1); break;
+    case JIT_XOR: binary(s, q, at, (opcode){M0F, P66, 0xef}, -1); break;
+    case JIT_ADD_INT: binary(s, q, at, (opcode){M0F, P66, 0xfe}, -1); break;
+    case JIT_SUB_INT: binary(s, q, at, (opcode){M0F, P66, 0xfa}, -1); break;
+    case JIT_SCALE: binary(s, q, at, (opcode){M38, P66, 0x2c}, -1); break;
     case JIT_SQRT: unary(s, q, at, (opcode){M0F, NP, 0x51}, -1); break;
     case JIT_ROUND: unary(s, q, at, (opcode){M3A, P66, 0x08}, q->imm); break;
     case JIT_TO_FLOAT: unary(s, q, at, (opcode){M0F, NP, 0x5b}, -1); break;
@@ -288,7 +289,8 @@ void jit_evex_step(assembler *s, const jit_step *q, int at) {
     case JIT_FMA: fused(s, q, at); break;
     case JIT_TERNARY: accumulate(s, q, at, (opcode){M3A, P66, 0x25}, q->a, q->b, q->c, q->imm); break;
     case JIT_DOT: accumulate(s, q, at, (opcode){M38, P66, 0x52}, q->c, q->a, q->b, -1); break;
-    case JIT_RELU: relu(s, q, at); break;
+    case JIT_RELU: binary(s, q, at, (opcode){M3A, P66, 0x54}, 0); break; /* vfixupimmps: what becomes of each class of numbers */
+    case JIT_SMALLER_MAGNITUDE: binary(s, q, at, (opcode){M3A, P66, 0x50}, 0x0a); break; /* vrangeps */
     case JIT_BLEND: blend(s, q, at); break;
     case JIT_COMPARE:
     case JIT_COMPARE_INT: compare(s, q, at); break;

@@ -34,6 +34,10 @@ static int test(P, int a, int b, int predicate) { return jit_emit(p, JIT_COMPARE
 enum { EQ = 0x00, LT = 0x11, LE = 0x12, NE = 0x04, GE_SWAP = 0x12 };
 static int sel(P, int mask, int a, int b) { return jit_emit(p, JIT_BLEND, a, b, mask, 0); }
 static int magnitude(P, int a) { return and_(p, a, jit_bits(p, 0x7fffffff)); }
+/* min(|a|, |b|); where one is a NaN, either of them */
+static int smaller_magnitude(P, int a, int b) {
+    return p->lanes == 16 ? jit_emit(p, JIT_SMALLER_MAGNITUDE, a, b, JIT_NONE, 0) : min_x86(p, a, magnitude(p, b));
+}
 static int with_sign(P, int m, int sign) {
     if (p->lanes == 16)
         return jit_emit(p, JIT_TERNARY, m, sign, jit_bits(p, 0x80000000u), 0xd8); /* the third chooses */
@@ -114,13 +118,18 @@ static int tanh_(P, int x) {
     return with_sign(p, t, x);
 }
 
+/* The two polynomials take turns, so that neither waits for itself. */
 static int erf_(P, int x) {
-    int s = mul(p, x, x), q = POLYNOMIAL(s, -6.20325562e-4f, 5.03218127e-3f, -2.67914627e-2f, 1.12824552e-1f, -3.76125515e-1f, 1.28379151e-1f);
+    static const double below[] = {-6.20325562e-4f, 5.03218127e-3f, -2.67914627e-2f, 1.12824552e-1f, -3.76125515e-1f, 1.28379151e-1f};
+    static const double above[] = {3.09897820e-4f, -4.64807032e-3f, 3.30553055e-2f, -1.51911438e-1f, -9.17108655e-1f, -1.62811375e0f};
+    int s = mul(p, x, x), t = smaller_magnitude(p, k(p, 4), x), large = test(p, k(p, 0.765625f), s, LT), q = k(p, below[0]), r = k(p, above[0]);
+    for (int i = 1; i < 6; i++) {
+        q = fma_(p, q, s, k(p, below[i]));
+        r = fma_(p, r, t, k(p, above[i]));
+    }
     q = fma_(p, q, x, x);
-    int t = min_x86(p, k(p, 4), magnitude(p, x)), large = test(p, k(p, 0.875f), t, LT);
-    int r = POLYNOMIAL(t, 3.0989782e-4f, -4.64807032e-3f, 3.30553055e-2f, -1.51911438e-1f, -9.17108655e-1f, -1.62811375f);
     int n = rounded(p, mul(p, r, t), 8), f = fms(p, r, t, n);
-    int e = POLYNOMIAL(f, 1.5353362e-4f, 1.33988739e-3f, 9.61843692e-3f, 5.55033237e-2f, 2.40226477e-1f, 6.93147182e-1f, 1);
+    int e = POLYNOMIAL(f, 1.32257072e-3f, 9.67176259e-3f, 5.55089153e-2f, 2.40222365e-1f, 6.93146825e-1f, 1);
     return sel(p, large, with_sign(p, sub(p, k(p, 1), scale2(p, e, n)), x), q);
 }
 

@@ -259,20 +259,19 @@ INLINE vf verf(vf x) { /* an odd polynomial below 0.875, above 1 - 2^(t p(t)), t
     q = fma_(q, s, K(-3.76125515e-1f));
     q = fma_(q, s, K(1.28379151e-1f));
     q = fma_(q, x, x);
-    vf t = min_x86(K(4), vabs(x)), p = K(3.0989782e-4f);
+    vf t = min_x86(K(4), vabs(x)), p = K(3.09897820e-4f);
     p = fma_(p, t, K(-4.64807032e-3f));
     p = fma_(p, t, K(3.30553055e-2f));
     p = fma_(p, t, K(-1.51911438e-1f));
     p = fma_(p, t, K(-9.17108655e-1f));
-    p = fma_(p, t, K(-1.62811375f));
-    vf n = vrint(p * t), f = fma_(p, t, -n), e = K(1.5353362e-4f);
-    e = fma_(e, f, K(1.33988739e-3f));
-    e = fma_(e, f, K(9.61843692e-3f));
-    e = fma_(e, f, K(5.55033237e-2f));
-    e = fma_(e, f, K(2.40226477e-1f));
-    e = fma_(e, f, K(6.93147182e-1f));
+    p = fma_(p, t, K(-1.62811375e0f));
+    vf n = vrint(p * t), f = fma_(p, t, -n), e = K(1.32257072e-3f);
+    e = fma_(e, f, K(9.67176259e-3f));
+    e = fma_(e, f, K(5.55089153e-2f));
+    e = fma_(e, f, K(2.40222365e-1f));
+    e = fma_(e, f, K(6.93146825e-1f));
     e = fma_(e, f, K(1));
-    return sel(lt(K(0.875f), t), with_sign(K(1) - scale2(e, n), x), q);
+    return sel(lt(K(0.765625f), s), with_sign(K(1) - scale2(e, n), x), q);
 }
 INLINE vf vlog(vf x) { /* e ln2 + log(m), m in [sqrt(1/2), sqrt(2)) */
     vm tiny = lt(x, K(1.17549435e-38f));

@@ -207,6 +207,7 @@ static hlo_ref random_shape(program *p, hlo_ref a) {
     }
 }
 
+/* kinds: of dtypes[], how many parameters have; 0: all are bf16 */
 static void build(program *p, int kinds) {
     p->arena = tt_arena_create();
     p->g = hlo_graph_create(p->arena, "m");
@@ -215,7 +216,7 @@ static void build(program *p, int kinds) {
     for (int d = 0; d < p->rank; d++)
         p->dims[d] = rnd(8) == 0 ? 1 : rnd(4) == 0 ? 1 + rnd(200) : 1 + rnd(9);
     for (int i = 3 + (int)rnd(4); i > 0; i--) {
-        hlo_type t = hlo_type_make(dtypes[rnd((uint32_t)kinds)], p->rank, p->dims);
+        hlo_type t = hlo_type_make(kinds ? dtypes[rnd((uint32_t)kinds)] : TT_BF16, p->rank, p->dims);
         if (rnd(3) == 0)
             t.rank = 0;
         else if (rnd(3) == 0 && p->rank)
@@ -460,7 +461,7 @@ TEST(fused_graphs) {
     for (int round = 0, n = rounds(6000); round < n && !test_failures; round++) {
         eng_isa level = eng_isa_limit((eng_isa)(round % 4));
         n_compiled = 0;
-        one_graph(round / 4 % 2 ? 3 : 9);
+        one_graph((const int[]){9, 3, 0}[round / 4 % 3]);
         compiled[level] += n_compiled;
     }
     CHECK(n_loops > 1000 && n_looked_through > 50);
@@ -563,6 +564,6 @@ TEST(same_bits_at_every_level) {
         }
     if (getenv("TT_SHOW"))
         printf("%016llx\n", (unsigned long long)total);
-    CHECK(!any_level || total == 0xdcb51289781ee77bull); /* so it is on x86-64 and on ARM */
+    CHECK(!any_level || total == 0x4c5688e5e3f9def7ull); /* so it is on x86-64 and on ARM */
     eng_isa_limit(ENG_ISA_AVX512_BF16);
 }
