@@ -64,29 +64,28 @@ static void few_task(void *context, int64_t task, int worker) {
     const eng_flavor *f = a->f;
     const int64_t b = task / a->hk, hk = task % a->hk, rows = a->group * a->l,
                   first = b * a->h * a->l + hk * rows;
-    const int64_t most = eng_min(f->dot_rows, ENG_STREAM_ROWS), ld = eng_round_up(a->s, 16);
+    const bool pairs = f->per_word == 2;
+    const int64_t ld = eng_round_up(a->s, 16), words = eng_words(f, a->s);
     const char *k = a->k + task * a->s * a->e * a->bytes, *v = a->v + task * a->s * a->ev * a->bytes;
-    float *scores = eng_scratch_need(ENG_SLOT_A, (size_t)((most * (ld + a->e + a->ev) + 64) * 4));
-    float *wide = scores + most * ld, *sums = wide + most * a->e;
-    for (int64_t r = 0; r < rows; r += most) {
-        const int64_t m = eng_min(rows - r, most);
-        const char *q = a->q + (first + r) * a->e * a->bytes;
-        if (!f->dots_raw && a->dtype != TT_F32) {
-            a->kernels->widen(a->dtype, wide, q, m * a->e);
-            q = (const char *)wide;
-        }
-        f->dots[m](a->e, q, a->e, k, a->e, scores, ld, a->s);
-        float total[ENG_STREAM_ROWS];
+    float *scores = eng_scratch_need(
+        ENG_SLOT_A, (size_t)((f->dot_rows * (ld + words + a->ev + 16)) * 4 + eng_dots_bytes(f, f->dot_rows, a->e)));
+    float *weights = scores + f->dot_rows * ld, *sums = weights + f->dot_rows * words, *q = sums + f->dot_rows * (a->ev + 16);
+    for (int64_t r = 0; r < rows; r += f->dot_rows) {
+        const int64_t m = eng_min(rows - r, f->dot_rows);
+        f->pack_dots(q, (int)m, a->q + (first + r) * a->e * a->bytes, a->e, a->e);
+        f->dots[m](a->e, q, k, a->e, scores, ld, a->s);
+        float total[ENG_DOT_ROWS];
         for (int64_t i = 0; i < m; i++) {
             const int64_t row = (r + i) % a->l, n = a->causal ? eng_min(a->s, row + 1) : a->s;
             float top = -INFINITY;
             total[i] = a->kernels->attend(scores + i * ld, n, a->s, a->scale, a->mask_type,
                                           attention_mask(a, b, hk * a->group + (r + i) / a->l, row, 0), &top,
-                                          false, scores + i * ld);
+                                          pairs, scores + i * ld);
             p->lse[first + r + i] = total[i] == 0 ? 0 : top + logf(total[i]);
         }
+        (pairs ? f : &a->kernels->f32)->pack_cols(weights, m, (int)m, scores, ld * (pairs ? 2 : 1), m, a->s);
         memset(sums, 0, (size_t)(m * a->ev * 4));
-        f->stream((int)m, a->ev, a->s, scores, ld, v, a->ev, sums, a->ev);
+        f->stream((int)m, a->ev, a->s, weights, v, a->ev, sums, a->ev);
         for (int64_t i = 0; i < m; i++) {
             a->kernels->scale_row(sums + i * a->ev, a->ev, total[i] == 0 ? 0 : 1 / total[i]);
             a->kernels->narrow(a->dtype, p->out + (first + r + i) * a->ev * a->bytes, sums + i * a->ev,

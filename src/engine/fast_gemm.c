@@ -1,6 +1,6 @@
 /* fast_gemm.c - the matrix product: chooses a path by shape, cuts it into tasks, calls the microkernels.
  *
- * Paths: small (operands read where they lie), few rows (dots, stream, panels used as they are packed) and
+ * Paths: small (operands read where they lie), few rows (dots or stream, which read B once) and
  * tiled (a task packs its own panels; sharing them between cores costs more than packing them twice). The
  * path and the cut of k depend on the shape only, and an element of C is one chain per block of k: the number
  * of threads never shows in results. Knows no graph. */
@@ -22,8 +22,7 @@ typedef struct gemm {
     int c_bytes;
     /* tiled: C is cut into tiles_m x tiles_n; few rows: columns are cut into blocks of tile_n */
     int64_t tile_m, tile_n, tiles_m;
-    const void *rows; /* few rows: A as rows of f32 (or raw), or panels, shared by the tasks */
-    int64_t ld_rows;
+    const void *rows; /* few rows: A as dots or the stream read it, shared by the tasks */
 } gemm;
 
 const eng_kernels *eng_kernels_get(void) {
@@ -133,61 +132,41 @@ static void small(const gemm *g) {
 }
 
 /* ---- few rows ---- */
-
-/* A as contiguous rows, f32 or (raw) as they are. */
-static void flatten_rows(gemm *g, bool raw) {
-    const eng_flavor *f = g->f;
-    const bool as_is = raw || f == &g->kernels->f32;
-    const int bytes = as_is ? f->element_bytes : 4;
-    if (!g->ta && as_is) {
-        g->rows = g->a;
-        g->ld_rows = g->lda;
-        return;
-    }
-    char *rows = eng_scratch_need(ENG_SLOT_A, (size_t)(g->m * g->k * bytes + 64));
-    const tt_dtype type = f == &g->kernels->f16 ? TT_F16 : TT_BF16;
-    g->rows = rows;
-    g->ld_rows = g->k;
-    for (int64_t i = 0; i < g->m; i++) {
-        if (!g->ta) {
-            g->kernels->widen(type, (float *)rows + i * g->k, g->a + i * g->lda * f->element_bytes, g->k);
-            continue;
-        }
-        for (int64_t k = 0; k < g->k; k++) {
-            const char *from = g->a + (k * g->lda + i) * f->element_bytes;
-            char *to = rows + (i * g->k + k) * bytes;
-            if (as_is)
-                memcpy(to, from, (size_t)bytes);
-            else
-                g->kernels->widen(type, (float *)(void *)to, from, 1);
-        }
-    }
+static int64_t dots_rows(const gemm *g) {
+    return eng_blocks(g->m, eng_blocks(g->m, g->f->dot_rows));
 }
 
-/* Sums of a task: C itself, or scratch to be rounded from. */
-static float *task_sums(const gemm *g, int64_t j, int64_t n, int64_t *out_ld) {
-    *out_ld = writes_sums(g) ? g->ldc : n;
-    return writes_sums(g) ? (float *)(void *)c_at(g, 0, j)
-                          : eng_scratch_need(ENG_SLOT_C, (size_t)(g->m * n * 4));
+/* A for dots, in groups of rows. */
+static void pack_dots(gemm *g, char *to) {
+    const eng_flavor *f = g->f;
+    const int64_t rows = dots_rows(g);
+    const char *a = g->a;
+    int64_t lda = g->lda;
+    if (g->ta) {
+        char *turned = eng_scratch_need(ENG_SLOT_C, (size_t)(g->m * g->k * f->element_bytes));
+        g->kernels->transpose(f->element_bytes, turned, g->k, a, lda, g->k, g->m);
+        a = turned;
+        lda = g->k;
+    }
+    for (int64_t i = 0; i < g->m; i += rows)
+        f->pack_dots(to + eng_dots_bytes(f, i, g->k), (int)eng_min(g->m - i, rows), a + i * lda * f->element_bytes, lda, g->k);
 }
 
 static void dots_task(void *context, int64_t task, int worker) {
     (void)worker;
     const gemm *g = context;
     const eng_flavor *f = g->f;
-    const int64_t first = task * g->tile_n, n = eng_min(g->n - first, g->tile_n);
-    const int64_t rows = eng_blocks(g->m, eng_blocks(g->m, f->dot_rows));
-    /* several groups of rows: a few rows of B at a time, reused from the caches */
-    const int64_t step = rows < g->m ? 12 : n;
-    const int a_bytes = f->dots_raw ? f->element_bytes : 4;
-    int64_t ld;
-    float *sums = task_sums(g, first, n, &ld);
+    const int64_t first = task * g->tile_n, n = eng_min(g->n - first, g->tile_n), rows = dots_rows(g);
+    const int64_t step = rows < g->m ? 24 : n; /* several groups of rows: some of B at a time, reused from the caches */
+    const bool round = !writes_sums(g);
+    const int64_t ld = round ? n : g->ldc;
+    float *sums = round ? eng_scratch_need(ENG_SLOT_C, (size_t)(g->m * n * 4)) : (float *)(void *)c_at(g, 0, first);
     for (int64_t j = 0; j < n; j += step)
         for (int64_t i = 0; i < g->m; i += rows)
-            f->dots[eng_min(g->m - i, rows)](g->k, (const char *)g->rows + i * g->ld_rows * a_bytes,
-                                             g->ld_rows, g->b + (first + j) * g->ldb * f->element_bytes,
-                                             g->ldb, sums + i * ld + j, ld, eng_min(n - j, step));
-    if (!writes_sums(g))
+            f->dots[eng_min(g->m - i, rows)](g->k, (const char *)g->rows + eng_dots_bytes(f, i, g->k),
+                                             g->b + (first + j) * g->ldb * f->element_bytes, g->ldb, sums + i * ld + j, ld,
+                                             eng_min(n - j, step));
+    if (round)
         put_rows(g, 0, first, sums, ld, g->m, n);
 }
 
@@ -195,70 +174,26 @@ static void stream_task(void *context, int64_t task, int worker) {
     (void)worker;
     const gemm *g = context;
     const int64_t first = task * g->tile_n, n = eng_min(g->n - first, g->tile_n);
-    int64_t ld;
-    float *sums = task_sums(g, first, n, &ld);
-    for (int64_t i = 0; i < g->m; i++)
-        memset(sums + i * ld, 0, (size_t)n * 4);
-    g->f->stream((int)g->m, n, g->k, g->rows, g->ld_rows, g->b + first * g->f->element_bytes, g->ldb, sums,
-                 ld);
-    if (!writes_sums(g))
-        put_rows(g, 0, first, sums, ld, g->m, n);
-}
-
-enum { PANEL_COLUMNS = 128, PANEL_STEPS = 256 }; /* a block of B that L2 keeps between packing and use */
-
-static void panels_task(void *context, int64_t task, int worker) {
-    (void)worker;
-    const gemm *g = context;
-    const eng_flavor *f = g->f;
-    const int64_t first = task * g->tile_n, n = eng_min(g->n - first, g->tile_n), eb = f->element_bytes;
-    const int64_t steps = PANEL_STEPS * f->per_word, mr = eng_even_rows(f, g->m), all = eng_words(f, g->k);
-    char *pb = eng_scratch_need(ENG_SLOT_B, (size_t)(eng_round_up(n, f->nr) * PANEL_STEPS * f->word_bytes));
-    int64_t ld;
-    float *sums = task_sums(g, first, n, &ld);
-    for (int64_t k = 0; k < g->k; k += steps) {
-        const int64_t kc = eng_min(g->k - k, steps), words = eng_words(f, kc),
-                      panel = words * f->nr * f->word_bytes;
-        for (int64_t part = 0; part < kc; part += 16) {
-            const int64_t depth = eng_min(kc - part, 16);
-            for (int64_t r = k + part + 16; r < eng_min(k + part + 16 + depth, g->k); r++)
-                for (int64_t byte = 0; byte < n * eb; byte += 64)
-                    __builtin_prefetch(g->b + (r * g->ldb + first) * eb + byte);
-            for (int64_t j = 0; j < n; j += f->nr)
-                pack_b(g, pb + j / f->nr * panel + part / f->per_word * f->nr * f->word_bytes, first + j,
-                       eng_min(n - j, f->nr), k + part, depth);
-        }
-        for (int64_t j = 0; j < n; j += f->nr)
-            for (int64_t i = 0; i < g->m; i += mr) {
-                const int64_t m = eng_min(g->m - i, mr);
-                const char *pa = (const char *)g->rows + (i * all + k / f->per_word * m) * f->word_bytes;
-                f->tile[m](words, pa, pb + j / f->nr * panel, sums + i * ld + j, ld, k > 0,
-                           eng_min(n - j, f->nr));
-            }
-    }
-    if (!writes_sums(g))
-        put_rows(g, 0, first, sums, ld, g->m, n);
+    const int64_t ld = eng_round_up(n, 16) + 16; /* rows a power of two apart would share a set of L1 */
+    float *sums = eng_scratch_need(ENG_SLOT_C, (size_t)(g->m * ld * 4));
+    memset(sums, 0, (size_t)(g->m * ld * 4));
+    g->f->stream((int)g->m, n, g->k, g->rows, g->b + first * g->f->element_bytes, g->ldb, sums, ld);
+    put_rows(g, 0, first, sums, ld, g->m, n);
 }
 
 static void few_rows(gemm *g) {
     const eng_flavor *f = g->f;
     const bool one_task = g->n * g->k * f->element_bytes <= 256 << 10;
+    char *rows = eng_scratch_need(ENG_SLOT_A, (size_t)(eng_dots_bytes(f, g->m, g->k) + 64));
+    g->rows = rows;
     if (g->tb) {
-        flatten_rows(g, f->dots_raw);
-        g->tile_n = one_task ? g->n : eng_round_up(eng_blocks(g->n, eng_pool_size() * (int64_t)8), 12);
+        pack_dots(g, rows);
+        g->tile_n = one_task ? g->n : eng_round_up(eng_blocks(g->n, eng_pool_size() * (int64_t)8), 24);
         eng_parallel(eng_blocks(g->n, g->tile_n), dots_task, g);
-    } else if (g->m <= ENG_STREAM_ROWS) {
-        flatten_rows(g, false);
-        g->tile_n = one_task ? g->n : eng_min(eng_max(eng_round_up(g->n / 4, 64), 128), 1024);
-        eng_parallel(eng_blocks(g->n, g->tile_n), stream_task, g);
     } else {
-        const int64_t words = eng_words(f, g->k), mr = eng_even_rows(f, g->m);
-        char *pa = eng_scratch_need(ENG_SLOT_A, (size_t)((g->m * words + ENG_MAX_NR) * f->word_bytes));
-        for (int64_t i = 0; i < g->m; i += mr)
-            pack_a(g, pa + i * words * f->word_bytes, i, eng_min(g->m - i, mr), 0, g->k);
-        g->rows = pa;
-        g->tile_n = PANEL_COLUMNS * f->per_word;
-        eng_parallel(eng_blocks(g->n, g->tile_n), panels_task, g);
+        pack_a(g, rows, 0, g->m, 0, g->k);
+        g->tile_n = one_task ? g->n : eng_min(eng_max(eng_round_up(g->n / 4, 64), 128), (g->m == 1 ? 4096 : 2048) / f->element_bytes);
+        eng_parallel(eng_blocks(g->n, g->tile_n), stream_task, g);
     }
 }
 

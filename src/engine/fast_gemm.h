@@ -35,6 +35,10 @@ static inline int64_t eng_round_up(int64_t n, int64_t to) {
 static inline int64_t eng_words(const eng_flavor *f, int64_t kc) {
     return (kc + f->per_word - 1) / f->per_word;
 }
+/* Bytes of rows packed for dots. */
+static inline int64_t eng_dots_bytes(const eng_flavor *f, int64_t rows, int64_t k) {
+    return rows * eng_round_up(eng_words(f, k), 16) * 4;
+}
 /* Steps of k packed at a time: even parts of at most about half of L2 (per panel of nr), a multiple of 2. */
 int64_t eng_k_block(const eng_flavor *f, int64_t k);
 /* Rows per tile so that m splits evenly into tiles of at most f->mr rows. */

@@ -44,22 +44,37 @@
 
 #include "engine/kernel_pack.h"
 
-#define DOTS(name) dots_f32_##name
-#define DOTS_KIND  WORD_F32
-#define DOTS_FMA   v_fma
-#include "engine/kernel_dots.h"
+/* Words of a column that pass at a time, columns that share a block of A, rows of A from which B is asked for. */
+enum { DOTS_BLOCK = 512, DOTS_GROUP = 24, DOTS_ASK = 4 };
+enum { STREAM_DEPTH = SIMD == 512 ? 8 : 4, STREAM_AHEAD = 1024 };
 
-#define DOTS(name) dots_bf16_##name
-#define DOTS_KIND  WORD_BF16
-#define DOTS_FMA   v_fma
+#define DOTS(name)   dots_f32_##name
+#define DOTS_KIND    WORD_F32
+#define DOTS_FMA     v_fma
 #include "engine/kernel_dots.h"
-
-#define DOTS(name) dots_f16_##name
-#define DOTS_KIND  WORD_F16
-#define DOTS_FMA   v_fma
-#include "engine/kernel_dots.h"
-
+#define STREAM(name) stream_f32_##name
+#define STREAM_KIND  WORD_F32
+#define STREAM_FMA   v_fma
 #include "engine/kernel_stream.h"
+
+#define DOTS(name)   dots_bf16_##name
+#define DOTS_KIND    WORD_BF16
+#define DOTS_FMA     v_fma
+#include "engine/kernel_dots.h"
+#define STREAM(name) stream_bf16_##name
+#define STREAM_KIND  WORD_BF16
+#define STREAM_FMA   v_fma
+#include "engine/kernel_stream.h"
+
+#define DOTS(name)   dots_f16_##name
+#define DOTS_KIND    WORD_F16
+#define DOTS_FMA     v_fma
+#include "engine/kernel_dots.h"
+#define STREAM(name) stream_f16_##name
+#define STREAM_KIND  WORD_F16
+#define STREAM_FMA   v_fma
+#include "engine/kernel_stream.h"
+
 #include "engine/kernel_conv.h"
 #include "engine/kernel_pool.h"
 #include "engine/kernel_row.h"
@@ -86,7 +101,8 @@
      .pack_rows = pack_rows_##NAME,                                                                          \
      .dot_rows = DOTS_ROWS,                                                                                  \
      .dots = DOTS_LIST(dots_##NAME##_),                                                                      \
-     .stream = stream_##NAME}
+     .pack_dots = dots_##NAME##_pack,                                                                        \
+     .stream = stream_##NAME##_all}
 #define FLAVOR_F64                                                                                           \
     {.mr = TILE_MR,                                                                                          \
      .nr = 2 * SIMD_DL,                                                                                      \

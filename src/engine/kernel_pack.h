@@ -114,18 +114,25 @@ INLINE void pack_cols(const int kind, float *dst, int64_t ldd, int width, const 
 }
 
 #if SIMD == 512
-INLINE void pack_pair_rows(float *dst, int64_t ldd, int width, const uint16_t *src, int64_t ld, int64_t n,
-                           int64_t kc) {
+/* Words of two rows of bf16, `both`: the second one exists; two vectors of n columns. */
+INLINE void pair_words(const void *first, const void *second, bool both, int64_t n, vf *low, vf *high) {
     static const uint16_t order[32] = {0, 32, 1, 33, 2,  34, 3,  35, 4,  36, 5,  37, 6,  38, 7,  39,
                                        8, 40, 9, 41, 10, 42, 11, 43, 12, 44, 13, 45, 14, 46, 15, 47};
-    const __m512i low = _mm512_loadu_si512(order), high = _mm512_add_epi16(low, _mm512_set1_epi16(16));
+    const __m512i to_low = _mm512_loadu_si512(order), to_high = _mm512_add_epi16(to_low, _mm512_set1_epi16(16));
     const __mmask32 lanes = n >= 32 ? 0xffffffffu : (1u << n) - 1;
+    const __m512i a = _mm512_maskz_loadu_epi16(lanes, first), b = _mm512_maskz_loadu_epi16(both ? lanes : 0, second);
+    *low = (vf)_mm512_permutex2var_epi16(a, to_low, b);
+    *high = (vf)_mm512_permutex2var_epi16(a, to_high, b);
+}
+
+INLINE void pack_pair_rows(float *dst, int64_t ldd, int width, const uint16_t *src, int64_t ld, int64_t n,
+                           int64_t kc) {
     for (int64_t k = 0; k < kc; k += 2, dst += ldd, src += 2 * ld) {
-        __m512i a = _mm512_maskz_loadu_epi16(lanes, src);
-        __m512i b = _mm512_maskz_loadu_epi16(k + 1 < kc ? lanes : 0, src + ld);
-        v_store_n(dst, (vf)_mm512_permutex2var_epi16(a, low, b), width);
+        vf low, high;
+        pair_words(src, src + ld, k + 1 < kc, n, &low, &high);
+        v_store_n(dst, low, width);
         if (width > 16)
-            v_store_n(dst + 16, (vf)_mm512_permutex2var_epi16(a, high, b), width - 16);
+            v_store_n(dst + 16, high, width - 16);
     }
 }
 #endif

@@ -24,10 +24,9 @@ typedef void (*eng_tile_fn)(int64_t words, const void *a, const void *b, void *c
 /* A read where it lies, strides in bytes; B rows of words, ldb words apart, columns beyond n not read. */
 typedef void (*eng_direct_fn)(int64_t words, const void *a, int64_t row_bytes, int64_t word_bytes,
                               const void *b, int64_t ldb, void *c, int64_t ldc, bool accumulate, int64_t n);
-/* dot products: C[rows, n] = A[rows, k] B[n, k], k contiguous in both; strides in elements */
-typedef void (*eng_dots_fn)(int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb, float *c,
-                            int64_t ldc, int64_t n);
-enum { ENG_DOT_ROWS = 8, ENG_STREAM_ROWS = 4 };
+/* dot products: C[rows, n] = A[rows, k] B[n, k], A packed by pack_dots, k contiguous in B; strides in elements */
+typedef void (*eng_dots_fn)(int64_t k, const void *a, const void *b, int64_t ldb, float *c, int64_t ldc, int64_t n);
+enum { ENG_DOT_ROWS = 8 };
 
 /* How one element type is multiplied. */
 typedef struct eng_flavor {
@@ -45,11 +44,11 @@ typedef struct eng_flavor {
     /* src[k * ld + i] likewise */
     void (*pack_rows)(void *dst, int64_t ldd, int width, const void *src, int64_t ld, int64_t n, int64_t kc);
     int dot_rows;                       /* most rows dots takes; 0: no dots */
-    eng_dots_fn dots[ENG_DOT_ROWS + 1]; /* A f32 unless pairs */
-    bool dots_raw;                      /* dots reads A in the element type */
-    /* y[rows, n] (f32, ldy) += x[rows, k] (f32, ldx) B[k, n] (elements), rows <= ENG_STREAM_ROWS */
-    void (*stream)(int rows, int64_t n, int64_t k, const float *x, int64_t ldx, const void *b, int64_t ldb,
-                   float *y, int64_t ldy);
+    eng_dots_fn dots[ENG_DOT_ROWS + 1]; /* by rows */
+    /* A[rows, k] (elements) for dots: eng_dots_bytes */
+    void (*pack_dots)(void *dst, int rows, const void *a, int64_t lda, int64_t k);
+    /* y[rows, n] (f32, ldy) += x B[k, n] (elements), x a panel of words `rows` wide */
+    void (*stream)(int rows, int64_t n, int64_t k, const void *x, const void *b, int64_t ldb, float *y, int64_t ldy);
 } eng_flavor;
 
 /* ---- convolution: runs of an image ---- */

@@ -21,10 +21,14 @@ INLINE vf v_dot_pairs(vf a, vf b, vf c) {
 #define TILE_SET     v_set
 #define TILE_FMA     v_dot_pairs
 #include "engine/kernel_tile.h"
-#define DOTS(name) dots_pair_##name
-#define DOTS_KIND  WORD_PAIR
-#define DOTS_FMA   v_dot_pairs
+#define DOTS(name)   dots_pair_##name
+#define DOTS_KIND    WORD_PAIR
+#define DOTS_FMA     v_dot_pairs
 #include "engine/kernel_dots.h"
+#define STREAM(name) stream_pair_##name
+#define STREAM_KIND  WORD_PAIR
+#define STREAM_FMA   v_dot_pairs
+#include "engine/kernel_stream.h"
 #pragma GCC pop_options
 
 #define FLAVOR_PAIRS                                                                                         \
@@ -40,8 +44,8 @@ INLINE vf v_dot_pairs(vf a, vf b, vf c) {
      .pack_rows = pack_rows_pair,                                                                            \
      .dot_rows = DOTS_ROWS,                                                                                  \
      .dots = DOTS_LIST(dots_pair_),                                                                          \
-     .dots_raw = true,                                                                                       \
-     .stream = stream_bf16}
+     .pack_dots = dots_pair_pack,                                                                            \
+     .stream = stream_pair_all}
 #define AVX512_TABLE(BF16)                                                                                   \
     {.f32 = FLAVOR_WIDENED(f32, 4, DIRECT_F32),                                                              \
      .bf16 = BF16,                                                                                           \

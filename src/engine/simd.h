@@ -63,6 +63,14 @@ INLINE vd d_set(double x) {
 #endif
 /* n is a constant that fills the vector: no mask then */
 #define WHOLE(n) (__builtin_constant_p(n) && (n) >= SIMD_VL)
+/* Holds v in a register: the compiler would rather load it again for every use. */
+#if SIMD == 512
+#define V_KEEP(v) __asm__("" : "+v"(v))
+#elif SIMD == 256
+#define V_KEEP(v) __asm__("" : "+x"(v))
+#else
+#define V_KEEP(v) (void)(v)
+#endif
 /* mask lanes are all ones or zero */
 INLINE vf v_select(vi mask, vf yes, vf no) {
     return (vf)(((vi)yes & mask) | ((vi)no & ~mask));

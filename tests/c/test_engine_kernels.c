@@ -104,8 +104,15 @@ TEST(products_of_every_shape) {
                 fprintf(stderr, "  %s: %lldx%lldx%lld %s %d %d\n", eng_isa_name((eng_isa)level), (long long)m,
                         (long long)n, (long long)k, tt_dtype_name(t), ta, tb);
         }
-        /* one for each path: dot products, streaming, panels used as packed, several blocks of k, tiles */
+        for (int i = 0; i < 20; i++) { /* few rows: dot products and streaming, more than one group of rows and of columns */
+            const tt_dtype t = types[below(3)];
+            const int64_t m = 1 + below(28), n = 64 + below(100), k = 64 + below(100);
+            const bool ta = below(2), tb = below(2);
+            CHECK(one_product(1, m, n, k, t, below(2) ? TT_F32 : t, ta, tb));
+        }
+        /* one for each path: dot products, streaming, several blocks of k, tiles */
         for (int t = 0; t < 3; t++) {
+            CHECK(one_product(1, 5, 64, 4099, types[t], TT_F32, false, true));
             CHECK(one_product(1, 1, 300, 257, types[t], types[t], false, true));
             CHECK(one_product(1, 3, 700, 100, types[t], types[t], false, false));
             CHECK(one_product(1, 21, 300, 301, types[t], types[t], false, false));
