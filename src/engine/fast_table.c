@@ -29,6 +29,7 @@ const eng_kernel eng_fast_kernels[HLO_N_OPS] = {
     [HLO_DOT_GENERAL] = eng_fast_dot_general,
     [HLO_DOT] = eng_fast_dot,
     [HLO_CONVOLUTION] = eng_fast_convolution,
+    [HLO_FFT] = eng_fast_fft,
 };
 
 /* ---- regions ---- */
