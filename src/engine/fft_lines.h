@@ -184,7 +184,8 @@ static void NAME(side_by_side)(const fft_plan *f, const REAL *x, int64_t step, i
                                int64_t lines, bool inverse, REAL scale, const REAL *roots, REAL *room) {
     const int64_t n = f->n, parts = n * LANES;
     REAL *a = room, *b = a + 2 * parts, *z = b + 2 * parts;
-    memset(z, 0, sizeof *z * (size_t)(2 * parts));
+    if (lines < LANES)
+        memset(z, 0, sizeof *z * (size_t)(2 * parts));
     const bool turned = lane != 1 && step == 1 && sizeof *z == 4;
     if (turned)
         eng_kernels_get()->transpose(8, z, LANES, x, lane, lines, n);
@@ -321,16 +322,14 @@ static void NAME(lines)(const fft_plan *f, const REAL *x, REAL *y, int64_t count
 
 /* ---- a dim of an array ---- */
 
-/* Two real lines as the parts of a complex one, whose transform holds both of theirs; y2 NULL: there is one. */
-static FAST_CLONES void NAME(halves)(const REAL *z, int64_t n, REAL *y1, REAL *y2) {
-    for (int64_t k = 0; k <= n / 2; k++) {
-        const REAL *a = z + 2 * k, *b = z + 2 * (k ? n - k : 0);
-        y1[2 * k] = (a[0] + b[0]) / 2;
-        y1[2 * k + 1] = (a[1] - b[1]) / 2;
-        if (!y2)
-            continue;
-        y2[2 * k] = (a[1] + b[1]) / 2;
-        y2[2 * k + 1] = (b[0] - a[0]) / 2;
+/* Half the transform of a real line that was the real part (of the imaginary one: exchange re and im) of a line with transform re + i im. */
+static FAST_CLONES void NAME(half)(const REAL *re, const REAL *im, int64_t n, bool imaginary, REAL *y) {
+    const REAL *x = imaginary ? im : re, *w = imaginary ? re : im, sign = imaginary ? -(REAL)0.5 : (REAL)0.5;
+    y[0] = x[0];
+    y[1] = 0;
+    for (int64_t k = 1; k <= n / 2; k++) {
+        y[2 * k] = (x[k] + x[n - k]) * (REAL)0.5;
+        y[2 * k + 1] = (w[k] - w[n - k]) * sign;
     }
 }
 
@@ -361,9 +360,11 @@ static void NAME(real_pairs)(const fft_dim *d, int64_t from, int64_t to, REAL *r
             const bool two = line + 1 < d->outer;
             if (d->kind == TO_REAL)
                 NAME(whole)(x, two ? x + half : NULL, n, here);
-            for (int64_t i = 0; i < n && d->kind == FROM_REAL; i++) {
+            else if (two)
+                NAME(join)(x, x + n, n, false, 1, here);
+            for (int64_t i = 0; i < n && d->kind == FROM_REAL && !two; i++) {
                 here[2 * i] = x[i];
-                here[2 * i + 1] = two ? x[n + i] : 0;
+                here[2 * i + 1] = 0;
             }
         }
         NAME(lines)(f, z, z, count, d->inverse, d->inverse ? (REAL)1 / (REAL)n : 1, rest);
@@ -371,12 +372,13 @@ static void NAME(real_pairs)(const fft_dim *d, int64_t from, int64_t to, REAL *r
             const int64_t line = 2 * (q + l);
             REAL *y = (REAL *)d->y + line * (d->kind == FROM_REAL ? half : n), *here = z + 2 * n * l;
             const bool two = line + 1 < d->outer;
-            if (d->kind == FROM_REAL)
-                NAME(halves)(here, n, y, two ? y + half : NULL);
-            for (int64_t i = 0; i < n && d->kind == TO_REAL; i++) {
-                y[i] = here[2 * i];
+            NAME(part)(here, n, false, rest, rest + n);
+            if (d->kind == FROM_REAL) {
+                NAME(half)(rest, rest + n, n, false, y);
                 if (two)
-                    y[n + i] = here[2 * i + 1];
+                    NAME(half)(rest, rest + n, n, true, y + half);
+            } else {
+                memcpy(y, rest, sizeof *y * (size_t)(two ? 2 * n : n));
             }
         }
     }

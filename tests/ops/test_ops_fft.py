@@ -19,6 +19,22 @@ def test_lengths(n, norm):
         )
 
 
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128])
+@pytest.mark.parametrize("n", [*range(1, 34), 48, 61, 64, 75, 96, 121, 127, 200, 243, 256, 400, 1000, 1024, 2 * 1009, 5000, 2**15, 40000, 2**17])
+def test_kernels(n, dtype):
+    """Every way of transforming lines, few and many of them, along and across; the error stays that of the type's rounding."""
+    torch.manual_seed(n)
+    for many in (1, 3, 18) if n < 5000 else (1,):
+        x = torch.randn(2, many, n, dtype=dtype)
+        across, half = x.mT.contiguous(), x[..., : n // 2 + 1].contiguous()
+        cases = [(torch.fft.fft, x, {}), (torch.fft.ifft, x, {}), (torch.fft.rfft, x.real.contiguous(), {})]
+        cases += [(torch.fft.irfft, half, {"n": n}), (torch.fft.fft, across, {"dim": 1}), (torch.fft.ifft, across, {"dim": 1})]
+        for f, argument, kwargs in cases:
+            want, have = f(argument.to(torch.complex128 if argument.is_complex() else torch.float64), **kwargs), f(argument.to("tpu"), **kwargs).cpu()
+            error = (want - have).abs().max() / want.abs().max().clamp(min=1e-3)
+            assert error < (1e-6 if dtype == torch.complex64 else 2e-15), (f, tuple(argument.shape), error)
+
+
 @pytest.mark.parametrize("dims", [(0,), (2, 0), (3, 1, 0), (0, 1, 2, 3), (3, 2, 1, 0)])
 def test_many_dims(dims):
     torch.manual_seed(0)
