@@ -445,6 +445,11 @@ static tt_status run_phase(conv *c) {
     c->y_linear = d[2].y == 1 && contiguous(d, true);
     if (c->y_dtype == c->dtype && conv_direct(c))
         return TT_OK;
+    bool done = false;
+    if (!channels_inner && c->y_out != 1 && c->taps > 1)
+        TT_TRY(conv_by_lanes(c, &done));
+    if (done)
+        return TT_OK;
     int64_t copied = 0;
     c->images_apart = whole_images(c);
     /* few products for each element of a panel: to clip every tap at the edges would take longer than they do */

@@ -53,9 +53,13 @@ void conv_gather_weights(const conv *, int64_t g, int64_t i, int64_t m, int64_t 
 void conv_gather_steps(const conv *, int64_t g, int64_t i, int64_t m, int64_t k0, int64_t kc, char *dst);
 /* to[i * to_step] = from[i * step], in elements of 2, 4 or 8 bytes. */
 void conv_copy(char *to, int64_t to_step, const char *from, int64_t step, int64_t n, int64_t bytes);
+/* n blocks of `bytes`, to_step and step bytes apart. */
+void conv_copy_blocks(char *to, int64_t to_step, const char *from, int64_t step, int64_t n, int64_t bytes);
 /* Replaces x by a copy at the start of the shared scratch, out_bytes of it with room for `more` after, in which taps stay inside:
  * padded, without elements that none reaches, and with images innermost if images_inner. */
 tt_status conv_pad(conv *, int64_t more, int64_t *out_bytes);
+/* The product without panels (fast_conv_lanes.c); *out_done: whether it is one of its own. */
+tt_status conv_by_lanes(const conv *, bool *out_done);
 /* Direct forms for groups of one channel and for short sums of long rows; false: not one of theirs. */
 bool conv_direct(const conv *);
 static inline void conv_locate(const conv *c, int64_t column, int64_t *out_n, int64_t out_pos[CONV_DIMS]) {

@@ -96,19 +96,30 @@ static void fill_by_columns(const conv *c, const char *x, const run *runs, int n
     }
 }
 
-void conv_copy(char *to, int64_t to_step, const char *from, int64_t step, int64_t n, int64_t bytes) {
-    if (step == 1 && to_step == 1) {
-        memcpy(to, from, (size_t)(n * bytes));
-    } else if (bytes == 4) {
+#define COPY_BLOCKS(bytes)                                                                                   \
+    case bytes:                                                                                              \
+        for (int64_t i = 0; i < n; i++)                                                                      \
+            memcpy(to + i * to_step, from + i * step, bytes);                                                \
+        break;
+
+void conv_copy_blocks(char *to, int64_t to_step, const char *from, int64_t step, int64_t n, int64_t bytes) {
+    switch (bytes) {
+        COPY_BLOCKS(2)
+        COPY_BLOCKS(4)
+        COPY_BLOCKS(8)
+        COPY_BLOCKS(16)
+        COPY_BLOCKS(32)
+    default:
         for (int64_t i = 0; i < n; i++)
-            memcpy(to + i * to_step * 4, from + i * step * 4, 4);
-    } else if (bytes == 2) {
-        for (int64_t i = 0; i < n; i++)
-            memcpy(to + i * to_step * 2, from + i * step * 2, 2);
-    } else {
-        for (int64_t i = 0; i < n; i++)
-            memcpy(to + i * to_step * 8, from + i * step * 8, 8);
+            memcpy(to + i * to_step, from + i * step, (size_t)bytes);
     }
+}
+
+void conv_copy(char *to, int64_t to_step, const char *from, int64_t step, int64_t n, int64_t bytes) {
+    if (step == 1 && to_step == 1)
+        memcpy(to, from, (size_t)(n * bytes));
+    else
+        conv_copy_blocks(to, to_step * bytes, from, step * bytes, n, bytes);
 }
 
 /* One column, k = (tap, channel) with channels as the run. */

@@ -96,6 +96,10 @@ enum { STREAM_DEPTH = SIMD == 512 ? 8 : 4, STREAM_AHEAD = 1024 };
      .element_bytes = BYTES,                                                                                 \
      .sum = TT_F32,                                                                                          \
      .tile = TILE_LIST(f32_packed_),                                                                         \
+     .lanes = TILE_LIST(f32_lanes_),                                                                         \
+     .lay = lay_##NAME,                                                                                      \
+     .words = words_##NAME,                                                                                  \
+     .unlay = unlay,                                                                                         \
      .direct = DIRECT,                                                                                       \
      .pack_cols = pack_cols_##NAME,                                                                          \
      .pack_rows = pack_rows_##NAME,                                                                          \
@@ -111,6 +115,10 @@ enum { STREAM_DEPTH = SIMD == 512 ? 8 : 4, STREAM_AHEAD = 1024 };
      .element_bytes = 8,                                                                                     \
      .sum = TT_F64,                                                                                          \
      .tile = TILE_LIST(f64_packed_),                                                                         \
+     .lanes = TILE_LIST(f64_lanes_),                                                                         \
+     .lay = lay_f64,                                                                                         \
+     .words = words_f64,                                                                                     \
+     .unlay = unlay_f64,                                                                                     \
      .direct = {TILE_LIST(f64_direct1_), TILE_LIST(f64_direct2_)},                                           \
      .pack_cols = pack_cols_f64,                                                                             \
      .pack_rows = pack_rows_f64}

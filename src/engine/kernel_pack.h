@@ -153,6 +153,62 @@ INLINE void pack_rows(const int kind, float *dst, int64_t ldd, int width, const 
             v_store_n(dst + i, word_load(kind, src + i * bytes, n - i > 0 ? n - i : 0), width - i);
 }
 
+/* A vector of words from `count` elements at p, in pairs with those at q (NULL: zero). */
+INLINE vf word_join(const int kind, const char *p, const char *q, int64_t count) {
+#if SIMD == 512
+    if (kind == WORD_PAIR) {
+        const __mmask16 lanes = v_lanes(count);
+        const __m512i low = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(lanes, p));
+        if (!q)
+            return (vf)low;
+        return (vf)_mm512_or_si512(low, _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(lanes, q)), 16));
+    }
+#endif
+    (void)q;
+    return word_load(kind, p, count);
+}
+
+INLINE void words(const int kind, float *dst, int64_t ldd, const char *src, int64_t ld, int64_t second, int64_t n, int64_t count) {
+    const int bytes = kind == WORD_F32 ? 4 : 2;
+    for (int64_t i = 0; i < n; i++, dst += ldd, src += ld * bytes) {
+        const char *q = second ? src + second * bytes : NULL;
+        for (int64_t k = 0; k < count; k += SIMD_VL)
+            v_store_n(dst + k, word_join(kind, src + k * bytes, q ? q + k * bytes : NULL, count - k), count - k);
+    }
+}
+
+/* Blocks of whole vectors; a full store may run into later elements of narrow words: they are written after it. */
+INLINE void lay(const int kind, float *dst, int64_t width, const char *src, int64_t ld, int64_t second, int64_t n, int64_t count) {
+    const int bytes = kind == WORD_F32 ? 4 : 2;
+    if (width == 1) {
+        words(kind, dst, 0, src, 0, second, 1, count);
+        return;
+    }
+    for (int64_t k = 0; k < count; k += SIMD_VL)
+        for (int64_t first = 0; first < width; first += SIMD_VL) {
+            const int64_t left = count - k < SIMD_VL ? count - k : SIMD_VL, w = width - first < SIMD_VL ? width - first : SIMD_VL;
+            const char *p = src + (first * ld + k) * bytes;
+            vf r[SIMD_VL];
+            _Pragma("GCC unroll 16") for (int i = 0; i < SIMD_VL; i++, p += ld * bytes) r[i] =
+                first + i < n ? word_join(kind, p, second ? p + second * bytes : NULL, left) : v_zero();
+            v_transpose(r);
+            float *to = dst + k * width + first;
+            if (left == SIMD_VL && (w == SIMD_VL || (first == 0 && (k + SIMD_VL - 1) * width + SIMD_VL <= count * width))) {
+                _Pragma("GCC unroll 16") for (int j = 0; j < SIMD_VL; j++) v_store(to + j * width, r[j]);
+            } else {
+                for (int j = 0; j < left; j++)
+                    v_store_n(to + j * width, r[j], w);
+            }
+        }
+}
+
+#define LAY_DEFINE(NAME, KIND)                                                                               \
+    static void lay_##NAME(void *dst, int64_t width, const void *src, int64_t ld, int64_t second, int64_t n, int64_t count) { \
+        lay(KIND, dst, width, src, ld, second, n, count);                                                    \
+    }                                                                                                        \
+    static void words_##NAME(void *dst, int64_t ldd, const void *src, int64_t ld, int64_t second, int64_t n, int64_t count) { \
+        words(KIND, dst, ldd, src, ld, second, n, count);                                                    \
+    }
 #define PACK_DEFINE(NAME, KIND)                                                                              \
     static void pack_cols_##NAME(void *dst, int64_t ldd, int width, const void *src, int64_t ld, int64_t n,  \
                                  int64_t kc) {                                                               \
@@ -161,7 +217,8 @@ INLINE void pack_rows(const int kind, float *dst, int64_t ldd, int width, const 
     static void pack_rows_##NAME(void *dst, int64_t ldd, int width, const void *src, int64_t ld, int64_t n,  \
                                  int64_t kc) {                                                               \
         pack_rows(KIND, dst, ldd, width, src, ld, n, kc);                                                    \
-    }
+    }                                                                                                        \
+    LAY_DEFINE(NAME, KIND)
 PACK_DEFINE(f32, WORD_F32)
 PACK_DEFINE(bf16, WORD_BF16)
 PACK_DEFINE(f16, WORD_F16)
@@ -174,8 +231,10 @@ static void pack_rows_pair(void *dst, int64_t ldd, int width, const void *src, i
                            int64_t kc) {
     pack_pair_rows(dst, ldd, width, src, ld, n, kc);
 }
+LAY_DEFINE(pair, WORD_PAIR)
 #endif
 #undef PACK_DEFINE
+#undef LAY_DEFINE
 
 static void pack_cols_f64(void *dst_, int64_t ldd, int width, const void *src_, int64_t ld, int64_t n,
                           int64_t kc) {
@@ -192,6 +251,22 @@ static void pack_rows_f64(void *dst_, int64_t ldd, int width, const void *src_, 
     for (int64_t k = 0; k < kc; k++)
         for (int i = 0; i < width; i++)
             dst[k * ldd + i] = i < n ? src[k * ld + i] : 0;
+}
+
+static void lay_f64(void *dst_, int64_t width, const void *src_, int64_t ld, int64_t second, int64_t n, int64_t count) {
+    (void)second;
+    pack_cols_f64(dst_, width, (int)width, src_, ld, n, count);
+}
+static void words_f64(void *dst, int64_t ldd, const void *src, int64_t ld, int64_t second, int64_t n, int64_t count) {
+    (void)second;
+    for (int64_t i = 0; i < n; i++)
+        memcpy((double *)dst + i * ldd, (const double *)src + i * ld, (size_t)count * 8);
+}
+static void unlay_f64(tt_dtype type, void *dst, int64_t ld, const void *src, int64_t width, int64_t n, int64_t count) {
+    (void)type;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t k = 0; k < count; k++)
+            ((double *)dst)[i * ld + k] = ((const double *)src)[k * width + i];
 }
 
 static void widen(tt_dtype type, float *dst, const void *src, int64_t n) {
@@ -227,4 +302,22 @@ static void narrow_rows(tt_dtype type, void *dst, int64_t ldd, const float *src,
     }
     for (int64_t r = 0; r < rows; r++)
         narrow(type, (char *)dst + r * ldd * tt_dtype_size(type), src + r * ld, n);
+}
+
+static void unlay(tt_dtype type, void *dst, int64_t ld, const void *src_, int64_t width, int64_t n, int64_t count) {
+    const float *src = src_;
+    if (width == 1) {
+        narrow(type, dst, src, count);
+        return;
+    }
+    for (int64_t first = 0; first < n; first += SIMD_VL)
+        for (int64_t k = 0; k < count; k += SIMD_VL) {
+            const int64_t left = count - k < SIMD_VL ? count - k : SIMD_VL, lanes = n - first < SIMD_VL ? n - first : SIMD_VL;
+            vf r[SIMD_VL];
+            _Pragma("GCC unroll 16") for (int j = 0; j < SIMD_VL; j++) r[j] =
+                j < left ? v_load_n(src + (k + j) * width + first, lanes) : v_zero();
+            v_transpose(r);
+            for (int i = 0; i < lanes; i++)
+                v_put_n(type, dst, (first + i) * ld + k, r[i], left);
+        }
 }

@@ -51,10 +51,42 @@ INLINE void TILE(body)(const int mr, const int nv, const bool packed, int64_t wo
         TILE_STORE(c + i * ldc + j * TILE_VL, sum[i][j]);
 }
 
+INLINE void TILE(lanes_body)(const int mr, int64_t words, const char *a, int64_t row_bytes, const int32_t *a_at, const char *b0,
+                             const char *b1, const int32_t *b_at, const char *next, const int32_t *next_at, TILE_T *c,
+                             int64_t ldc, bool accumulate) {
+    TILE_V sum[ENG_MAX_MR][2];
+    _Pragma("GCC unroll 14") for (int i = 0; i < mr; i++) sum[i][0] = sum[i][1] = TILE_SET(0);
+    _Pragma("GCC unroll 14") for (int i = 0; i < mr; i++) {
+        v_prefetch(c + i * ldc);
+        v_prefetch(c + i * ldc + TILE_VL);
+    }
+    for (int64_t k = 0; k < words; k++) {
+        const char *ak = a + a_at[k];
+        __builtin_prefetch(next + next_at[k], 0, 2);
+        const TILE_V bv[2] = {TILE_LOAD((const TILE_T *)(const void *)(b0 + b_at[k])), TILE_LOAD((const TILE_T *)(const void *)(b1 + b_at[k]))};
+        _Pragma("GCC unroll 14") for (int i = 0; i < mr; i++) {
+            TILE_T word;
+            memcpy(&word, ak + i * row_bytes, sizeof word);
+            const TILE_V av = TILE_SET(word);
+            sum[i][0] = TILE_FMA(av, bv[0], sum[i][0]);
+            sum[i][1] = TILE_FMA(av, bv[1], sum[i][1]);
+        }
+    }
+    _Pragma("GCC unroll 14") for (int i = 0; i < mr; i++, c += ldc) {
+        TILE_STORE(c, accumulate ? sum[i][0] + TILE_LOAD(c) : sum[i][0]);
+        TILE_STORE(c + TILE_VL, accumulate ? sum[i][1] + TILE_LOAD(c + TILE_VL) : sum[i][1]);
+    }
+}
+
 #define TILE_DEFINE(MR)                                                                                      \
     static void TILE(packed_##MR)(int64_t words, const void *a, const void *b, void *c, int64_t ldc,         \
                                   bool accumulate, int64_t n) {                                              \
         TILE(body)(MR, 2, true, words, a, 0, 0, b, 2 * TILE_VL, c, ldc, accumulate, n);                      \
+    }                                                                                                        \
+    static void TILE(lanes_##MR)(int64_t words, const void *a, int64_t row_bytes, const int32_t *a_at,       \
+                                 const void *b0, const void *b1, const int32_t *b_at, const void *next,      \
+                                 const int32_t *next_at, void *c, int64_t ldc, bool accumulate) {            \
+        TILE(lanes_body)(MR, words, a, row_bytes, a_at, b0, b1, b_at, next, next_at, c, ldc, accumulate);    \
     }                                                                                                        \
     static void TILE(direct1_##MR)(int64_t words, const void *a, int64_t row_bytes, int64_t word_bytes,      \
                                    const void *b, int64_t ldb, void *c, int64_t ldc, bool accumulate,        \

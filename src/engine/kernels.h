@@ -24,6 +24,11 @@ typedef void (*eng_tile_fn)(int64_t words, const void *a, const void *b, void *c
 /* A read where it lies, strides in bytes; B rows of words, ldb words apart, columns beyond n not read. */
 typedef void (*eng_direct_fn)(int64_t words, const void *a, int64_t row_bytes, int64_t word_bytes,
                               const void *b, int64_t ldb, void *c, int64_t ldc, bool accumulate, int64_t n);
+/* A and B through tables of offsets in bytes by word of k: A's rows row_bytes apart, B's two vectors each on their own. All of
+ * both vectors are written. next + next_at[k] is fetched ahead into the second cache. */
+typedef void (*eng_lanes_fn)(int64_t words, const void *a, int64_t row_bytes, const int32_t *a_at, const void *b0, const void *b1,
+                             const int32_t *b_at, const void *next, const int32_t *next_at, void *c, int64_t ldc,
+                             bool accumulate);
 /* dot products: C[rows, n] = A[rows, k] B[n, k], A packed by pack_dots, k contiguous in B; strides in elements */
 typedef void (*eng_dots_fn)(int64_t k, const void *a, const void *b, int64_t ldb, float *c, int64_t ldc, int64_t n);
 enum { ENG_DOT_ROWS = 8 };
@@ -38,6 +43,14 @@ typedef struct eng_flavor {
     eng_tile_fn tile[ENG_MAX_MR + 1];        /* by rows; [0] unused */
     eng_direct_fn direct[2][ENG_MAX_MR + 1]; /* [n > nr / 2]; NULL: none. For one-word-one-element types A
                                                 must be of the word's type; pairs need even k */
+    eng_lanes_fn lanes[ENG_MAX_MR + 1];
+    /* dst[k * width + i] (words) = src[i * ld + k] with, in words of pairs, src[second + i * ld + k] (second 0: zero); i < n, words
+     * up to width zero */
+    void (*lay)(void *dst, int64_t width, const void *src, int64_t ld, int64_t second, int64_t n, int64_t count);
+    /* the same as dst[i * ldd + k] */
+    void (*words)(void *dst, int64_t ldd, const void *src, int64_t ld, int64_t second, int64_t n, int64_t count);
+    /* dst[i * ld + k] (type) = src[k * width + i] (sums), i < n */
+    void (*unlay)(tt_dtype type, void *dst, int64_t ld, const void *src, int64_t width, int64_t n, int64_t count);
     /* src[i * ld + k] (elements) -> word [k / per_word][i], i < n; columns up to width zero; ldd words a step
      */
     void (*pack_cols)(void *dst, int64_t ldd, int width, const void *src, int64_t ld, int64_t n, int64_t kc);

@@ -39,6 +39,10 @@ INLINE vf v_dot_pairs(vf a, vf b, vf c) {
      .element_bytes = 2,                                                                                     \
      .sum = TT_F32,                                                                                          \
      .tile = TILE_LIST(pair_packed_),                                                                        \
+     .lanes = TILE_LIST(pair_lanes_),                                                                        \
+     .lay = lay_pair,                                                                                        \
+     .words = words_pair,                                                                                    \
+     .unlay = unlay,                                                                                         \
      .direct = {TILE_LIST(pair_direct1_), TILE_LIST(pair_direct2_)},                                         \
      .pack_cols = pack_cols_pair,                                                                            \
      .pack_rows = pack_rows_pair,                                                                            \
