@@ -2,7 +2,7 @@
 // Flattens PyTorch's argument stack into tt_args on this C++ stack, calls run/, wraps the results. What a
 // row's schema says (how many arguments, which are written) is computed once, at registration. Must not know
 // what an op means.
-#include "bridge/tensor.h"
+#include "bridge/boxed.h"
 #include <ATen/MemoryOverlap.h>
 #include <ATen/ops/any.h>
 #include <ATen/ops/as_strided.h>
@@ -10,54 +10,6 @@
 #include <ATen/ops/unbind.h>
 
 namespace tpu {
-
-// ---------------------------------------------------------------- the frame of a call
-// All that the flattened arguments point to. No heap for common calls: creating one must cost nothing.
-struct Frame {
-    static constexpr int kTensors = 16, kWords = 128;
-    tt_tensor tensors[kTensors];
-    int64_t words[kWords];
-    int n_tensors = 0, n_words = 0;
-    std::vector<std::unique_ptr<char[]>> heap;
-    int device = -1; // of the first tpu tensor
-
-    void *raw(size_t bytes) {
-        heap.emplace_back(new char[bytes ? bytes : 1]);
-        return heap.back().get();
-    }
-    tt_tensor *take_tensors(size_t n) {
-        if (n + static_cast<size_t>(n_tensors) <= kTensors) {
-            auto *first = tensors + n_tensors;
-            n_tensors += static_cast<int>(n);
-            return first;
-        }
-        return static_cast<tt_tensor *>(raw(n * sizeof(tt_tensor)));
-    }
-    template <class T> T *take(size_t n) {
-        const size_t need = (n * sizeof(T) + 7) / 8;
-        if (need + static_cast<size_t>(n_words) <= kWords) {
-            auto *first = words + n_words;
-            n_words += static_cast<int>(need);
-            return reinterpret_cast<T *>(first);
-        }
-        return static_cast<T *>(raw(n * sizeof(T)));
-    }
-    void put(const c10::TensorImpl *impl, tt_tensor *out) {
-        fill_tensor(impl, out);
-        if (out->storage) {
-            const int own = tt_storage_device(out->storage);
-            if (C10_UNLIKELY(own != device)) {
-                TORCH_CHECK(
-                    device < 0,
-                    "Expected all tensors to be on the same device, but found at least two devices, tpu:",
-                    device, " and tpu:", own, "!");
-                device = own;
-            }
-        }
-    }
-};
-
-static void flatten(const IValue &value, tt_arg &out, Frame &frame);
 
 static void flatten_tensors(c10::ArrayRef<IValue> list, tt_arg &out, Frame &frame) {
     auto *tensors = frame.take_tensors(list.size());
@@ -114,7 +66,7 @@ static void flatten_list(const IValue &value, c10::ArrayRef<IValue> list, tt_arg
     }
 }
 
-static void flatten(const IValue &value, tt_arg &out, Frame &frame) {
+void flatten(const IValue &value, tt_arg &out, Frame &frame) {
     out.n = 0;
     if (value.isTensor()) {
         const auto *impl = value.unsafeToTensorImpl();
@@ -247,74 +199,45 @@ static bool fill_by_mask(const IValue *args) {
 }
 
 // ---------------------------------------------------------------- the kernel
-enum Form { FUNCTIONAL, IN_PLACE, OUT };
-
-struct Boxed final : c10::OperatorKernel {
-    const tt_row *row;
-    const Form form;
-    const char *name;
-    int n_args, n_core; // n_core: without the out= arguments
-    int n_returns;
-    int index_list = -1;        // a Tensor?[] argument
-    int n_lowered;              // arguments of the functional form, which the lowering reads
-    int dtype_argument = -1;    // out= form of a factory: where the functional form has its dtype
-    std::vector<int> written;   // arguments that the op writes, in schema order
-    std::vector<int> returned;  // per return: the argument it is, or -1
-    bool fills = false, fills_masked = false; // fill_, zero_; masked_fill_
-    bool fresh_out = false;     // out= form of an op whose CPU kernel refuses an out that is an input
-    bool list_returned = false; // functional form returning Tensor[]
-
-    Boxed(const tt_row *row_, Form form_, const char *name_, const c10::FunctionSchema &schema)
-        : row(row_), form(form_), name(name_) {
-        const auto &arguments = schema.arguments();
-        n_args = static_cast<int>(arguments.size());
-        n_core = n_args;
-        n_returns = static_cast<int>(schema.returns().size());
-        int n_outs = 0;
-        for (int i = 0; i < n_args; i++) {
-            const auto &argument = arguments[static_cast<size_t>(i)];
-            if (argument.alias_info() && argument.alias_info()->isWrite())
-                written.push_back(i), n_outs += argument.kwarg_only();
-            if (argument.type()->str() == "Tensor?[]")
-                index_list = i;
-        }
-        fills = form == IN_PLACE && (!strcmp(name, "zero_") || !strncmp(name, "fill_.", 6));
-        fills_masked = form == IN_PLACE && !strncmp(name, "masked_fill_.", 13);
-        if (form == OUT) {
-            n_core = n_args - n_outs;
-            for (const char *op : {"gather.out", "kthvalue.values", "take.out", "cat.out"})
-                fresh_out |= !strcmp(name, op);
-        }
-        if (row->flags & TT_ROW_STATS && form != IN_PLACE)
-            for (const int stat : {3, 4})
-                if (std::find(written.begin(), written.end(), stat) == written.end())
-                    written.insert(written.begin() + (stat - 3), stat);
-        n_lowered = n_core;
-        if (form == OUT && row->flags & TT_ROW_CREATES)
-            find_dtype_argument();
-        for (const auto &result : schema.returns()) {
-            int same = -1;
-            if (result.alias_info() && result.alias_info()->isWrite())
-                for (const int argument : written)
-                    if (arguments[static_cast<size_t>(argument)].alias_info() &&
-                        arguments[static_cast<size_t>(argument)].alias_info()->beforeSets() ==
-                            result.alias_info()->beforeSets())
-                        same = argument;
-            returned.push_back(same);
-        }
+Boxed::Boxed(const tt_row *row_, Form form_, const char *name_, const c10::FunctionSchema &schema)
+    : row(row_), form(form_), name(name_) {
+    const auto &arguments = schema.arguments();
+    n_args = static_cast<int>(arguments.size());
+    n_core = n_args;
+    n_returns = static_cast<int>(schema.returns().size());
+    int n_outs = 0;
+    for (int i = 0; i < n_args; i++) {
+        const auto &argument = arguments[static_cast<size_t>(i)];
+        if (argument.alias_info() && argument.alias_info()->isWrite())
+            written.push_back(i), n_outs += argument.kwarg_only();
+        if (argument.type()->str() == "Tensor?[]")
+            index_list = i;
     }
-
-    void operator()(const c10::OperatorHandle &, DispatchKeySet, Stack *);
-
-  private:
-    void call_row(const c10::OperatorHandle &, Stack *);
-    void find_dtype_argument();
-    int make_targets(const IValue *args, const tt_arg *flat, Frame &, tt_tensor **&out) const;
-    void push_results(Stack *, const tt_result *, int n) const;
-    void masked_fill_expanded(const c10::OperatorHandle &, Stack *) const;
-    void assign_outs(const IValue *args, const tt_result *, int n) const;
-    void fail(const c10::OperatorHandle &, Stack *, tt_status) const;
-};
+    fills = form == IN_PLACE && (!strcmp(name, "zero_") || !strncmp(name, "fill_.", 6));
+    fills_masked = form == IN_PLACE && !strncmp(name, "masked_fill_.", 13);
+    if (form == OUT) {
+        n_core = n_args - n_outs;
+        for (const char *op : {"gather.out", "kthvalue.values", "take.out", "cat.out"})
+            fresh_out |= !strcmp(name, op);
+    }
+    if (row->flags & TT_ROW_STATS && form != IN_PLACE)
+        for (const int stat : {3, 4})
+            if (std::find(written.begin(), written.end(), stat) == written.end())
+                written.insert(written.begin() + (stat - 3), stat);
+    n_lowered = n_core;
+    if (form == OUT && row->flags & TT_ROW_CREATES)
+        find_dtype_argument();
+    for (const auto &result : schema.returns()) {
+        int same = -1;
+        if (result.alias_info() && result.alias_info()->isWrite())
+            for (const int argument : written)
+                if (arguments[static_cast<size_t>(argument)].alias_info() &&
+                    arguments[static_cast<size_t>(argument)].alias_info()->beforeSets() ==
+                        result.alias_info()->beforeSets())
+                    same = argument;
+        returned.push_back(same);
+    }
+}
 
 static std::optional<c10::OperatorHandle> find_op(const char *name) {
     const char *dot = strchr(name, '.');
@@ -334,20 +257,22 @@ void Boxed::find_dtype_argument() {
         }
 }
 
-// Writing through a tensor whose elements share memory, or that partly overlaps an input, has no defined
-// result.
+void check_target(const Tensor &target) {
+    if (C10_UNLIKELY(!target.is_non_overlapping_and_dense()))
+        at::assert_no_internal_overlap(target);
+}
+
+void check_target(const Tensor &target, const Tensor &input) {
+    const auto *a = target.unsafeGetTensorImpl(), *b = input.unsafeGetTensorImpl();
+    if (b != a && b->has_storage() && b->unsafe_storage().unsafeGetStorageImpl() == a->unsafe_storage().unsafeGetStorageImpl())
+        at::assert_no_partial_overlap(target, input);
+}
+
 static void check_target(const IValue &written, const IValue *args, int n) {
-    const auto *target = written.unsafeToTensorImpl();
-    if (C10_UNLIKELY(!target->is_non_overlapping_and_dense()))
-        at::assert_no_internal_overlap(written.toTensor());
-    for (int i = 0; i < n; i++) {
-        if (!args[i].isTensor())
-            continue;
-        const auto *input = args[i].unsafeToTensorImpl();
-        if (input != target && input->has_storage() &&
-            input->unsafe_storage().unsafeGetStorageImpl() == target->unsafe_storage().unsafeGetStorageImpl())
-            at::assert_no_partial_overlap(written.toTensor(), args[i].toTensor());
-    }
+    check_target(written.toTensor());
+    for (int i = 0; i < n; i++)
+        if (args[i].isTensor())
+            check_target(written.toTensor(), args[i].toTensor());
 }
 
 static void check_fresh(const Tensor &written, const IValue *args, int n) {
@@ -380,7 +305,7 @@ static void check_out_dtype(const char *name, const IValue *args, const Tensor &
 
 // The tensors that the call's results overwrite, in the order of run.h. Out= tensors whose shape may differ
 // are not among them.
-int Boxed::make_targets(const IValue *args, const tt_arg *flat, Frame &frame, tt_tensor **&out) const {
+int Boxed::make_targets(const tt_arg *flat, Frame &frame, tt_tensor **&out) const {
     int n = 0;
     if (row->flags & TT_ROW_STATS && form != IN_PLACE) {
         out = frame.take<tt_tensor *>(static_cast<size_t>(n_returns) + 2);
@@ -401,8 +326,6 @@ int Boxed::make_targets(const IValue *args, const tt_arg *flat, Frame &frame, tt
                     out[n++] = flat[argument].u.tensors[i];
             } else {
                 out[n++] = flat[argument].tag == TT_ARG_TENSOR ? flat[argument].u.tensor : nullptr;
-                if (out[n - 1] && !fills)
-                    check_target(args[argument], args, n_core);
             }
         }
         return n;
@@ -437,7 +360,7 @@ void Boxed::masked_fill_expanded(const c10::OperatorHandle &op, Stack *stack) co
     stack->emplace_back(self);
 }
 
-static Tensor wrap(const tt_result &result) {
+Tensor wrap(const tt_result &result) {
     const c10::IntArrayRef sizes(result.dims, static_cast<size_t>(result.rank));
     const c10::IntArrayRef strides(result.strides, static_cast<size_t>(result.rank));
     return make_tensor(result.storage, static_cast<c10::ScalarType>(g_scalar_types[result.dtype]), sizes,
@@ -533,8 +456,7 @@ void Boxed::fail(const c10::OperatorHandle &op, Stack *stack, tt_status status) 
     }
 }
 
-// torch.set_default_dtype decides what integer division and factories give.
-static void follow_default_dtype() {
+void follow_default_dtype() {
     static std::atomic<at::ScalarType> known{at::kFloat};
     const auto now = c10::get_default_dtype_as_scalartype();
     if (C10_UNLIKELY(now != known.load(std::memory_order_relaxed))) {
@@ -593,7 +515,11 @@ void Boxed::call_row(const c10::OperatorHandle &op, Stack *stack) {
     call.op_name = name;
     call.device = frame.device;
     tt_tensor **targets = nullptr;
-    call.n_targets = make_targets(args, flat, frame, targets);
+    call.n_targets = make_targets(flat, frame, targets);
+    if (form == IN_PLACE && !fills)
+        for (const int argument : written)
+            if (flat[argument].tag == TT_ARG_TENSOR)
+                check_target(args[argument], args, n_core);
     bool assign = false;
     if (form == OUT) {
         // Overwrites directly when the shapes already agree; a first try tells, since only the lowering knows
@@ -695,8 +621,9 @@ static void register_row(torch::Library &library, const tt_row *row, Form form, 
             if (argument.alias_info() && argument.alias_info()->isWrite() &&
                 argument.type()->str() != "Tensor")
                 return; // out=Tensor[]: PyTorch makes these from the functional form
-    library.impl(name, torch::CppFunction::makeFromBoxedFunctor(
-                           std::make_unique<Boxed>(row, form, name, op->schema())));
+    auto boxed = std::make_unique<Boxed>(row, form, name, op->schema());
+    auto typed = form == OUT ? std::nullopt : make_typed(name, *op, boxed);
+    library.impl(name, typed ? std::move(*typed) : torch::CppFunction::makeFromBoxedFunctor(std::move(boxed)));
     g_registered.emplace_back(name);
 }
 

@@ -9,6 +9,7 @@
 #include <ATen/ops/_reshape_alias_native.h>
 #include <ATen/ops/all.h>
 #include <ATen/ops/as_strided_native.h>
+#include <ATen/ops/clone_native.h>
 #include <ATen/ops/eq.h>
 #include <ATen/ops/nonzero.h>
 #include <ATen/ops/index_select.h>
@@ -162,6 +163,17 @@ static Tensor copy_from(const Tensor &from, const Tensor &to, bool non_blocking)
         to.copy_(to_host(from));
     }
     return to;
+}
+
+// PyTorch's own goes through the dispatcher for the new tensor and three times more for the copy.
+static Tensor clone(const Tensor &self, std::optional<c10::MemoryFormat> format) {
+    const auto wanted = format.value_or(c10::MemoryFormat::Preserve);
+    const bool same = wanted == c10::MemoryFormat::Preserve && self.is_non_overlapping_and_dense();
+    if (!same && wanted != c10::MemoryFormat::Contiguous)
+        return at::native::clone(self, format);
+    const Tensor copy = same ? empty_strided_on(self.device(), self.sizes(), self.strides(), self.scalar_type())
+                             : empty_on(self.device(), self.sizes(), self.scalar_type());
+    return copy_from(self, copy, false);
 }
 
 static Tensor copy_from_and_resize(const Tensor &from, const Tensor &to) {
@@ -415,6 +427,7 @@ void register_special(torch::Library &library) {
     library.impl("empty.memory_format", TORCH_FN(empty));
     library.impl("empty_strided", TORCH_FN(empty_strided));
     library.impl("_copy_from", TORCH_FN(copy_from));
+    library.impl("clone", TORCH_FN(clone));
     library.impl("_copy_from_and_resize", TORCH_FN(copy_from_and_resize));
     library.impl("_local_scalar_dense", TORCH_FN(local_scalar_dense));
     library.impl("as_strided", TORCH_FN(at::native::as_strided_tensorimpl));
