@@ -164,6 +164,13 @@ static hlo_ref one_hot(tt_lower *L, const nll *s, hlo_ref target) {
                        piece_broadcast(L, hlo_convert(L->g, target, TT_I32), &it, s->flat.rank, map));
 }
 
+/* Which elements count, and their weight without classes' weights: ignored ones have none. */
+static void mark_valid(tt_lower *L, nll *s, hlo_ref target, int64_t ignored) {
+    hlo_type t = piece_type(L, target);
+    s->valid = hlo_compare(L->g, "NE", target, hlo_splat_int(L->g, &t, ignored));
+    s->weight = hlo_select(L->g, s->valid, hlo_splat(L->g, &s->flat, 1), hlo_splat(L->g, &s->flat, 0));
+}
+
 static tt_status read_nll(tt_lower *L, int x_arg, nll *s, hlo_ref *out_target) {
     hlo_graph *g = L->g;
     s->x = piece_type(L, lower_value(L, x_arg));
@@ -192,9 +199,7 @@ static tt_status read_nll(tt_lower *L, int x_arg, nll *s, hlo_ref *out_target) {
     s->flat = hlo_type_make(s->wide, s->m == 1 ? 1 : 2, flat);
     s->full = hlo_type_make(s->wide, s->m == 1 ? 2 : 3, full);
     hlo_ref target = hlo_reshape(g, hlo_convert(g, lower_value(L, x_arg + 1), TT_I64), s->flat.rank, flat);
-    hlo_type tt = piece_type(L, target);
-    s->valid = hlo_compare(g, "NE", target, hlo_splat_int(g, &tt, lower_int(L, x_arg + 4, -100)));
-    s->weight = hlo_select(g, s->valid, hlo_splat(g, &s->flat, 1), hlo_splat(g, &s->flat, 0));
+    mark_valid(L, s, target, lower_int(L, x_arg + 4, -100));
     *out_target = target;
     return TT_OK;
 }
@@ -217,7 +222,7 @@ static hlo_ref class_weights(tt_lower *L, const nll *s, int arg, hlo_ref target)
 }
 
 /* x[n, target[n, m], m], by flat position. */
-static hlo_ref chosen_values(tt_lower *L, const nll *s, hlo_ref target) {
+static hlo_ref chosen_values(tt_lower *L, const nll *s, hlo_ref x, hlo_ref target) {
     hlo_graph *g = L->g;
     static const int64_t zero[1] = {0}, one[1] = {1};
     int64_t all[1] = {s->n * s->c * s->m}, column[2] = {s->n * s->m, 1};
@@ -227,9 +232,34 @@ static hlo_ref chosen_values(tt_lower *L, const nll *s, hlo_ref target) {
     if (s->m > 1)
         at = hlo_add(g, hlo_mul(g, at, hlo_splat_int(g, &tt, s->m)), hlo_iota(g, &tt, 1));
     hlo_dims d = {.kind = HLO_DIMS_GATHER, .b = {1, zero}, .e = {1, zero}, .index_vector_dim = 1};
-    hlo_ref x = hlo_gather(g, hlo_reshape(g, lower_value(L, 0), 1, all), hlo_reshape(g, at, 2, column), &d,
-                           one, NULL);
+    x = hlo_gather(g, hlo_reshape(g, x, 1, all), hlo_reshape(g, at, 2, column), &d, one, NULL);
     return hlo_convert(g, hlo_reshape(g, x, s->flat.rank, s->flat.dims), s->wide);
+}
+
+/* An ignored row contributes 0 whatever x holds (-inf included). */
+static hlo_ref losses(tt_lower *L, const nll *s, hlo_ref w, hlo_ref x, hlo_ref target) {
+    hlo_ref loss = hlo_unary(L->g, HLO_NEGATE, hlo_mul(L->g, w, chosen_values(L, s, x, target)));
+    return hlo_select(L->g, s->valid, loss, hlo_splat(L->g, &s->flat, 0));
+}
+
+static void sum_losses(tt_lower *L, const nll *s, bool mean, hlo_ref loss, hlo_ref w, hlo_ref out[2]) {
+    static const int64_t all[2] = {0, 1};
+    hlo_ref total = hlo_reduce(L->g, HLO_ADD, w, HLO_NONE, s->flat.rank, all), sum = hlo_reduce(L->g, HLO_ADD, loss, HLO_NONE, s->flat.rank, all);
+    out[0] = hlo_convert(L->g, mean ? hlo_div(L->g, sum, total) : sum, s->x.dtype);
+    out[1] = hlo_convert(L->g, total, s->x.dtype);
+}
+
+/* Rows without classes' weights: the composite tt.nll_loss. */
+static void plain_losses(tt_lower *L, nll *s, bool mean, hlo_ref target, hlo_ref out[2]) {
+    hlo_ref in[2] = {lower_value(L, 0), target}, p[2], results[2];
+    const int64_t ignored = lower_int(L, 4, -100);
+    const char *attributes = tt_arena_printf(L->arena, "checked = %s, ignored = %lld, mean = %s", L->check_bounds ? "true" : "false",
+                                             (long long)ignored, mean ? "true" : "false");
+    hlo_composite c = hlo_composite_begin(L->g, "tt.nll_loss", attributes, 2, in, p);
+    mark_valid(L, s, p[1], ignored);
+    hlo_ref w = class_weights(L, s, 2, p[1]);
+    sum_losses(L, s, mean, losses(L, s, w, p[0], p[1]), w, results);
+    hlo_composite_end(L->g, &c, 2, results, out);
 }
 
 /* nll_loss_forward(self, target, weight, reduction, ignore_index) -> (output, total_weight);
@@ -240,25 +270,23 @@ LOWER(lower_nll_loss) {
     hlo_ref target;
     hlo_graph *g = L->g;
     TT_TRY(read_nll(L, 0, &s, &target));
-    int64_t reduction = lower_int(L, 3, PIECE_MEAN), all[2] = {0, 1}, dims[HLO_MAX_RANK];
-    hlo_ref w = class_weights(L, &s, 2, target), chosen = chosen_values(L, &s, target);
-    /* An ignored row contributes 0 whatever x holds (-inf included). */
-    hlo_ref loss =
-        hlo_select(g, s.valid, hlo_unary(g, HLO_NEGATE, hlo_mul(g, w, chosen)), hlo_splat(g, &s.flat, 0));
-    if (reduction == PIECE_NONE) {
-        memcpy(dims, s.target.dims, sizeof dims);
-        lower_out(L, hlo_convert(g, hlo_reshape(g, loss, s.target.rank, dims), s.x.dtype));
-        /* PyTorch's CPU kernel sets the total of a single row all the same. */
-        lower_out(L, s.x.rank == 1 ? hlo_convert(g, hlo_reshape(g, w, 0, NULL), s.x.dtype)
-                                   : hlo_scalar(g, s.x.dtype, 0));
-        return TT_OK;
+    int64_t reduction = lower_int(L, 3, PIECE_MEAN), dims[HLO_MAX_RANK];
+    hlo_ref out[2];
+    if (reduction != PIECE_NONE && s.x.rank == 2 && !lower_has(L, 2)) {
+        plain_losses(L, &s, reduction == PIECE_MEAN, target, out);
+    } else {
+        hlo_ref w = class_weights(L, &s, 2, target), loss = losses(L, &s, w, lower_value(L, 0), target);
+        if (reduction == PIECE_NONE) {
+            memcpy(dims, s.target.dims, sizeof dims);
+            lower_out(L, hlo_convert(g, hlo_reshape(g, loss, s.target.rank, dims), s.x.dtype));
+            /* PyTorch's CPU kernel sets the total of a single row all the same. */
+            lower_out(L, s.x.rank == 1 ? hlo_convert(g, hlo_reshape(g, w, 0, NULL), s.x.dtype) : hlo_scalar(g, s.x.dtype, 0));
+            return TT_OK;
+        }
+        sum_losses(L, &s, reduction == PIECE_MEAN, loss, w, out);
     }
-    hlo_ref total = hlo_reduce(g, HLO_ADD, w, HLO_NONE, s.flat.rank, all),
-            sum = hlo_reduce(g, HLO_ADD, loss, HLO_NONE, s.flat.rank, all);
-    if (reduction == PIECE_MEAN)
-        sum = hlo_div(g, sum, total);
-    lower_out(L, hlo_convert(g, sum, s.x.dtype));
-    lower_out(L, hlo_convert(g, total, s.x.dtype));
+    lower_out(L, out[0]);
+    lower_out(L, out[1]);
     return TT_OK;
 }
 

@@ -13,6 +13,8 @@
  * tt.integer_product(a[.., m, k], b[.., k, n]) -> [.., m, n]; i64, the leading dimensions are the same
  * tt.embedding_bag(table[V, D], index[n], offsets[B]) {mean, checked} -> y[B, D], bag[n], count[B]; the integers are i64; a checked index
  *   out of the table is an error
+ * tt.nll_loss(x[N, C], target[N]) {ignored, mean, checked} -> loss, total: the sum of -x[i, target[i]], over those whose target is not
+ *   the ignored one, and their number, by which a mean divides; target: i64; a checked one that is no class is an error
  * tt.sum_rows(rows[n, D], index[n]) -> table[V, D]; index: i64, the row of the table that each is added to, in order; one outside it is
  *   dropped; the sums are f32
  * tt.max_pool(x[B, H, W]) {k0, k1, s0, s1, p0, p1, d0, d1} -> maxima[B, h, w], index[B, h, w]: i64, of the first (of NaNs the last)
@@ -182,6 +184,11 @@ static bool fits_embedding_bag(const signature *s) {
            vector_of(s->out[2], TT_I64, n_bags);
 }
 
+static bool fits_nll_loss(const signature *s) {
+    return s->n_in == 2 && s->n_out == 2 && s->in[0]->rank == 2 && hlo_type_elements(s->in[0]) > 0 && vector_of(s->in[1], TT_I64, s->in[0]->dims[0]) &&
+           vector_of(s->out[0], s->in[0]->dtype, 1) && vector_of(s->out[1], s->in[0]->dtype, 1);
+}
+
 static bool fits_sum_rows(const signature *s) {
     return s->n_in == 2 && s->n_out == 1 && s->in[0]->dtype == TT_F32 && s->in[0]->rank == 2 && s->in[1]->dtype == TT_I64 &&
            s->in[1]->rank == 1 && s->in[1]->dims[0] == s->in[0]->dims[0] && s->out[0]->rank == 2 && small_float(s->out[0]->dtype) &&
@@ -237,6 +244,7 @@ static const struct {
     {"tt.sdpa_backward", fits_sdpa_backward, eng_sdpa_backward},
     {"tt.integer_product", fits_integer_product, eng_integer_product},
     {"tt.embedding_bag", fits_embedding_bag, eng_embedding_bag},
+    {"tt.nll_loss", fits_nll_loss, eng_nll_loss},
     {"tt.sum_rows", fits_sum_rows, eng_sum_rows},
     {"tt.max_pool", fits_max_pool, eng_max_pool},
     {"tt.resample", fits_resample, eng_resample},
@@ -271,12 +279,8 @@ bool eng_composite_may_skip(const hlo_node *composite, int result) {
     return which >= 0 && composites[which].run == eng_max_pool && result == 1;
 }
 
-tt_status eng_composite_run(eng_run *run, const hlo_graph *g, const hlo_node *composite, const eng_tensor *in,
-                            eng_tensor *out) {
-    (void)run;
-    (void)g;
+eng_composite_fn eng_composite_find(const hlo_node *composite, const char **out_attributes) {
     const int which = find(composite);
-    TT_CHECK(which >= 0, UNIMPLEMENTED, "no kernel for composite %s",
-             hlo_attr_text(composite, HLO_A_COMPOSITE_NAME, "without a name"));
-    return composites[which].run(hlo_attr_text(composite, HLO_A_COMPOSITE_ATTRIBUTES, NULL), in, out);
+    *out_attributes = hlo_attr_text(composite, HLO_A_COMPOSITE_ATTRIBUTES, NULL);
+    return which < 0 ? NULL : composites[which].run;
 }

@@ -3,12 +3,10 @@
 #define ENG_COMPOSITE_H
 #include "engine/fast_gemm.h"
 
-/* attributes: the body of the MLIR dictionary, "{eps = 1.000000e-05 : f64, log = true}", or NULL. */
 double eng_composite_attr_double(const char *attributes, const char *name, double fallback);
 bool eng_composite_attr_bool(const char *attributes, const char *name, bool fallback);
 
-/* Operands and results as composite.c lists and checks them. */
-typedef tt_status (*eng_composite_fn)(const char *attributes, const eng_tensor *in, eng_tensor *out);
+/* eng_composite_fn; operands and results as composite.c lists and checks them. */
 tt_status eng_softmax(const char *attributes, const eng_tensor *in, eng_tensor *out);
 tt_status eng_softmax_backward(const char *attributes, const eng_tensor *in, eng_tensor *out);
 tt_status eng_layer_norm(const char *attributes, const eng_tensor *in, eng_tensor *out);
@@ -21,5 +19,6 @@ tt_status eng_resample(const char *attributes, const eng_tensor *in, eng_tensor 
 tt_status eng_max_pool(const char *attributes, const eng_tensor *in, eng_tensor *out);
 tt_status eng_max_pool_backward(const char *attributes, const eng_tensor *in, eng_tensor *out);
 tt_status eng_embedding_bag(const char *attributes, const eng_tensor *in, eng_tensor *out);
+tt_status eng_nll_loss(const char *attributes, const eng_tensor *in, eng_tensor *out);
 tt_status eng_sum_rows(const char *attributes, const eng_tensor *in, eng_tensor *out);
 #endif

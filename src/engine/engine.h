@@ -60,7 +60,9 @@ bool eng_conv(const hlo_graph *g, const hlo_node *node, const eng_tensor *x, con
 /* Composites that have a kernel ("tt.softmax", "tt.sdpa", ...). eng_composite_known decides what hlo_inline keeps, by name, attributes and types. */
 bool eng_composite_known(const hlo_graph *g, const hlo_node *composite);
 bool eng_composite_may_skip(const hlo_node *composite, int result); /* its data may be NULL if nobody reads it */
-tt_status eng_composite_run(eng_run *run, const hlo_graph *g, const hlo_node *composite, const eng_tensor *in, eng_tensor *out);
+/* The kernel, NULL: there is none. attributes: the body of the MLIR dictionary, "{eps = 1.000000e-05 : f64, log = true}", or NULL. */
+typedef tt_status (*eng_composite_fn)(const char *attributes, const eng_tensor *in, eng_tensor *out);
+eng_composite_fn eng_composite_find(const hlo_node *composite, const char **out_attributes);
 
 /* Fast kernels for single nodes (reduce, transpose, gather, scatter, sort, concatenate, pad, slice, iota, rng, dot_general, convolution, reduce_window ...):
  * a table with the signature of the reference kernels. A kernel may return eng_not_mine (a static error) to be replaced by the reference. */

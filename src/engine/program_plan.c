@@ -385,6 +385,9 @@ static tt_status add_kernel(eng_builder *b, hlo_ref ref) {
     }
     if (kind == STEP_KERNEL)
         TT_TRY(choose_kernel(b, &d->step, n));
+    if (kind == STEP_COMPOSITE)
+        TT_CHECK(d->step.composite = eng_composite_find(n, &d->step.attributes), UNIMPLEMENTED, "no kernel for composite %s",
+                 hlo_attr_text(n, HLO_A_COMPOSITE_NAME, "without a name"));
     if (n->n_regions)
         TT_TRY(set_captures(b, d, n));
     for (int k = 0; k < n->n_results; k++)

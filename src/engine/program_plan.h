@@ -31,6 +31,8 @@ typedef struct eng_step {
     int n_in, n_out;
     const hlo_node *node; /* what it computes; of a loop its last member; NULL: a copy */
     eng_kernel kernel, fallback;
+    eng_composite_fn composite;
+    const char *attributes; /* of the composite */
     const eng_loop *loop;
     eng_place *places;         /* n_in, then n_out */
     const hlo_type **types;    /* likewise; NULL for loops and copies */

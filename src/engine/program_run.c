@@ -122,7 +122,7 @@ static const eng_tensor *find_capture(void *context, hlo_ref ref) {
 static tt_status call_kernel(eng_run *run, const hlo_graph *g, const eng_step *s, const eng_tensor *in,
                              eng_tensor *out) {
     if (s->kind == STEP_COMPOSITE)
-        return eng_composite_run(run, g, s->node, in, out);
+        return s->composite(s->attributes, in, out);
     tt_status status = s->kernel(run, g, s->node, in, out);
     if (status && status == eng_not_mine) {
         if (!s->fallback)

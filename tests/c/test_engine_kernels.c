@@ -433,12 +433,10 @@ TEST(convolutions_by_size) {
 
 /* ---- composites ---- */
 static bool composite(const char *name, const char *attributes, int n_in, const array *in, int n_out, array *out) {
-    tt_arena *arena = tt_arena_create();
-    hlo_graph g = {.arena = arena};
+    hlo_graph g = {0};
     hlo_node nodes[16] = {{0}};
     hlo_ref operands[8];
     eng_tensor tensors[8], results[3];
-    eng_run run = {.arena = arena};
     g.nodes = nodes;
     for (int i = 0; i < n_in; i++) {
         tensors[i] = in[i].t;
@@ -454,9 +452,9 @@ static bool composite(const char *name, const char *attributes, int n_in, const 
     nodes[10] = (hlo_node){.op = HLO_COMPOSITE, .n_results = (uint16_t)n_out, .n_attrs = 2, .attrs = attrs,
                            .n_operands = (uint32_t)n_in, .operands = operands, .type = &results[0].type};
     const bool known = eng_composite_known(&g, &nodes[10]);
+    const char *body;
     if (known)
-        CHECK_OK(eng_composite_run(&run, &g, &nodes[10], tensors, results));
-    tt_arena_destroy(arena);
+        CHECK_OK(eng_composite_find(&nodes[10], &body)(body, tensors, results));
     return known;
 }
 

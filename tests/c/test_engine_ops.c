@@ -425,10 +425,33 @@ static void make_resample(hlo_graph *g, scale *s) {
     tolerances(s, t, 2e-5, 2e-2, 3e-3);
 }
 
+static void make_nll_loss(hlo_graph *g, scale *s) {
+    int64_t n = 1 + rnd(s->large ? 5000 : 60), classes = 1 + rnd(s->large ? 500 : 20), ignored = (int64_t)rnd(5) - 1;
+    hlo_type xt = hlo_type_make(reals[rnd(3)], 2, (int64_t[]){n, classes}), it = hlo_type_make(TT_I64, 1, &n), wt = hlo_type_make(TT_F64, 1, &n);
+    hlo_ref size = hlo_splat_int(g, &it, classes), in[2] = {hlo_param(g, &xt), hlo_param(g, &it)}, p[2];
+    bool mean = rnd(2);
+    in[1] = hlo_binary(g, HLO_REMAINDER, hlo_unary(g, HLO_ABS, in[1]), size);
+    const char *attributes = tt_arena_printf(g->arena, "checked = true, ignored = %lld, mean = %s", (long long)ignored, mean ? "true" : "false");
+    hlo_composite c = hlo_composite_begin(g, "tt.nll_loss", attributes, 2, in, p);
+    int64_t both[2] = {0, 1}, ones[2] = {1, 1}, zero = 0;
+    hlo_dims d = {.kind = HLO_DIMS_GATHER, .b = {2, both}, .e = {2, both}, .index_vector_dim = 1};
+    hlo_ref at = hlo_concatenate(g, 2, (hlo_ref[]){hlo_reshape(g, hlo_iota(g, &it, 0), 2, (int64_t[]){n, 1}), hlo_reshape(g, p[1], 2, (int64_t[]){n, 1})}, 1);
+    hlo_ref x = wide(g, hlo_gather(g, p[0], at, &d, ones, NULL)), kept = hlo_compare(g, "NE", p[1], hlo_splat_int(g, &it, ignored));
+    hlo_ref weight = hlo_select(g, kept, hlo_splat(g, &wt, 1), hlo_splat(g, &wt, 0));
+    x = hlo_select(g, kept, hlo_unary(g, HLO_NEGATE, x), hlo_splat(g, &wt, 0));
+    hlo_ref total = hlo_reduce(g, HLO_ADD, weight, HLO_NONE, 1, &zero), sum = hlo_reduce(g, HLO_ADD, x, HLO_NONE, 1, &zero);
+    hlo_ref results[2] = {hlo_convert(g, mean ? hlo_div(g, sum, total) : sum, xt.dtype), hlo_convert(g, total, xt.dtype)};
+    hlo_composite_end(g, &c, 2, results, s->results);
+    s->n_results = 2;
+    s->kind = SMALL;
+    tolerances(s, xt.dtype, 1e-5, 1e-2, 2e-3);
+    s->tolerance[1] = 0;
+}
+
 typedef void (*make_fn)(hlo_graph *, scale *);
 static const struct { const char *name; make_fn make; } composites[] = {
     {"softmax", make_softmax}, {"norm", make_norm}, {"norm_backward", make_norm_backward}, {"attention", make_attention}, {"max_pool_backward", make_max_pool_backward},
-    {"sum_rows", make_sum_rows}, {"resample", make_resample}};
+    {"sum_rows", make_sum_rows}, {"nll_loss", make_nll_loss}, {"resample", make_resample}};
 enum { N_COMPOSITES = sizeof composites / sizeof *composites };
 
 static hlo_graph *build(tt_arena *arena, int which, scale *s) {
