@@ -242,12 +242,16 @@ static void nest_init(nest *s, const index_plan *p, const hlo_type *out) {
 #define PICK(bytes, T)                                                        \
     case bytes: {                                                             \
         T *d = (T *)(void *)dst;                                              \
-        for (int64_t i = 0; i < n; i++)                                       \
-            memcpy(&d[i], src + table[i * step], bytes);                      \
+        if (step == 1)                                                        \
+            for (int64_t i = 0; i < n; i++)                                   \
+                memcpy(&d[i], src + table[i], bytes);                         \
+        else                                                                  \
+            for (int64_t i = 0; i < n; i++)                                   \
+                memcpy(&d[i], src + table[i * step], bytes);                  \
         return;                                                               \
     }
 
-static void pick(char *dst, const char *src, const int64_t *table, int64_t step, int size, int64_t n) {
+static __attribute__((noinline, optimize("O3", "unroll-loops"))) void pick(char *dst, const char *src, const int64_t *table, int64_t step, int size, int64_t n) {
     switch (size) {
         PICK(1, uint8_t)
         PICK(2, uint16_t)

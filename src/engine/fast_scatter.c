@@ -25,6 +25,7 @@ typedef struct scatter {
     const char *updates;
     char *out;
     int64_t outer_count;
+    int64_t group;                       /* single elements: windows that are shared out together */
 } scatter;
 
 static int64_t update_offset(const scatter *s, int64_t window) {
@@ -38,38 +39,85 @@ static int64_t update_offset(const scatter *s, int64_t window) {
     return offset;
 }
 
-/* Single elements of the commonest kinds. */
-#define ELEMENTS(T, expr)                                                     \
-    for (int64_t w = 0; w < s->p->n; w++) {                                   \
-        if (s->offsets[w] < 0)                                                \
-            continue;                                                         \
-        T *x = (T *)(void *)(s->out + s->offsets[w]);                         \
-        T u = ((const T *)(const void *)s->updates)[w];                       \
-        *x = expr;                                                            \
-    }                                                                         \
-    return true
+/* Single elements of the commonest kinds, whose offsets are made as they are needed. */
+enum { TABLE = 2048, NO_KIND = -1 };
 
-static bool elements(const scatter *s) {
-    if (!s->rows || s->run != 1 || s->n_outer)
-        return false;
-    if (!s->combine) {
-        switch (s->size) {
-        case 1: ELEMENTS(uint8_t, u);
-        case 2: ELEMENTS(uint16_t, u);
-        case 4: ELEMENTS(uint32_t, u);
-        case 8: ELEMENTS(uint64_t, u);
-        }
-        return false;
+static int element_kind(const scatter *s) {
+    const tt_dtype t = s->dtype;
+    if (!s->rows || s->run != 1 || s->n_outer || s->p->vector > 1)
+        return NO_KIND;
+    if (!s->combine)
+        return s->size == 1 || s->size == 2 || s->size == 4 || s->size == 8 ? s->size : NO_KIND;
+    return s->op == HLO_ADD && (t == TT_F32 || t == TT_F64 || t == TT_I32 || t == TT_I64 || t == TT_BF16) ? (int)t + 100 : NO_KIND;
+}
+
+static inline uint16_t add_bf16(uint16_t x, uint16_t y) {
+    return tt_f32_to_bf16(tt_bf16_to_f32(x) + tt_bf16_to_f32(y));
+}
+
+#define ELEMENTS(T, expr)                                                     \
+    {                                                                         \
+        const T *u = (const T *)(const void *)s->updates + at;                \
+        for (int64_t i = 0; i < n; i++) {                                     \
+            T *x = (T *)(void *)(s->out + table[i]);                          \
+            *x = expr;                                                        \
+        }                                                                     \
+        break;                                                                \
     }
-    if (s->op != HLO_ADD)
-        return false;
-    switch ((int)s->dtype) {
-    case TT_F32: ELEMENTS(float, *x + u);
-    case TT_F64: ELEMENTS(double, *x + u);
-    case TT_I32: ELEMENTS(uint32_t, *x + u);
-    case TT_I64: ELEMENTS(uint64_t, *x + u);
+
+/* Windows at .. of the updates to places all of which there are. */
+static __attribute__((optimize("O3", "unroll-loops"))) void put_elements(const scatter *s, int kind, int64_t at, int64_t n, const int64_t *table) {
+    switch (kind) {
+    case 1: ELEMENTS(uint8_t, u[i])
+    case 2: ELEMENTS(uint16_t, u[i])
+    case 4: ELEMENTS(uint32_t, u[i])
+    case 8: ELEMENTS(uint64_t, u[i])
+    case TT_F32 + 100: ELEMENTS(float, *x + u[i])
+    case TT_F64 + 100: ELEMENTS(double, *x + u[i])
+    case TT_I32 + 100: ELEMENTS(uint32_t, *x + u[i])
+    case TT_I64 + 100: ELEMENTS(uint64_t, *x + u[i])
+    case TT_BF16 + 100: ELEMENTS(uint16_t, add_bf16(*x, u[i]))
     }
-    return false;
+}
+
+static FAST_CLONES bool none_dropped(const int64_t *table, int64_t n) {
+    int64_t signs = 0;
+    for (int64_t i = 0; i < n; i++)
+        signs |= table[i];
+    return signs >= 0;
+}
+
+static void elements_range(void *context, int64_t from, int64_t to) {
+    const scatter *s = context;
+    const int kind = element_kind(s);
+    int64_t table[TABLE];
+    for (int64_t at = from * s->group, end = to * s->group, n; at < end; at += n) {
+        n = loop_min(TABLE, end - at);
+        if (index_plan_offsets(s->p, at, n, table) >= 0)
+            return; /* was asked before */
+        if (none_dropped(table, n))
+            put_elements(s, kind, at, n, table);
+        else
+            for (int64_t i = 0; i < n; i++)
+                if (table[i] >= 0)
+                    put_elements(s, kind, at + i, 1, table + i);
+    }
+}
+
+/* The first window that tt.bounds forbids, or -1. */
+static int64_t bad_window(const index_plan *p) {
+    int64_t table[TABLE], bad = -1;
+    for (int64_t at = 0; p->checked && at < p->n && bad < 0; at += TABLE)
+        bad = index_plan_offsets(p, at, loop_min(TABLE, p->n - at), table);
+    return bad;
+}
+
+/* Windows of one place along the first batch dim meet none of another's, if it is a batching dim of the operand too. */
+static int64_t independent_groups(const index_plan *p) {
+    for (int i = 0; i < p->dims->d.n; i++)
+        if (p->dims->d.v[i] == (p->dims->index_vector_dim == 0))
+            return p->batch_dims[0];
+    return 1;
 }
 
 /* Elements [from, to) of the run of every window. */
@@ -173,6 +221,16 @@ tt_status eng_fast_scatter(eng_run *run, const hlo_graph *g, const hlo_node *nod
         return eng_fast_reshape(run, g, node, in, out);
     if (!index_plan_init(&p, g, node, a->dims, in, in + 1, updates, sizes))
         return eng_not_mine;
+    plan_window(&s, &p, updates);
+    if (element_kind(&s) != NO_KIND) {
+        const int64_t bad = bad_window(&p), groups = independent_groups(&p);
+        if (bad >= 0)
+            return index_plan_fail(&p, bad);
+        TT_TRY(copy_operand(run, g, node, in, out));
+        s.group = p.n / groups;
+        fast_ranges(groups, (1 << 15) / loop_max(1, s.group), elements_range, &s);
+        return TT_OK;
+    }
     const bool kept = p.n <= MOST_KEPT; /* fresh pages cost as much as the scatter */
     int64_t *offsets = kept ? eng_scratch(FAST_SCRATCH, sizeof *offsets * (size_t)p.n) : malloc(sizeof *offsets * (size_t)p.n), bad;
     if (!offsets)
@@ -187,9 +245,8 @@ tt_status eng_fast_scatter(eng_run *run, const hlo_graph *g, const hlo_node *nod
             free(offsets);
         return bad >= 0 ? index_plan_fail(&p, bad) : eng_not_mine;
     }
-    plan_window(&s, &p, updates);
     tt_status error = copy_operand(run, g, node, in, out);
-    if (!error && !elements(&s)) {
+    if (!error) {
         int64_t work = p.n * s.outer_count;
         fast_ranges(s.run, loop_max(64, (1 << 16) / loop_max(1, work)), columns_range, &s);
     }
