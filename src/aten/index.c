@@ -120,6 +120,18 @@ hlo_ref index_take(tt_lower *L, hlo_ref x, hlo_ref flat, const char *bounds) {
     return hlo_reshape(L->g, y, it.rank, it.dims);
 }
 
+hlo_ref index_column(tt_lower *L, int arg, hlo_ref index, int dim, const hlo_type *t) {
+    const int64_t *strides = lower_tensor(L, arg)->strides;
+    hlo_type it = piece_type(L, index);
+    bool expanded = t->rank > 1 && it.rank == t->rank;
+    for (int i = 0; i < t->rank && expanded; i++)
+        expanded = i == dim || (it.dims[i] == t->dims[i] && (strides[i] == 0 || it.dims[i] == 1));
+    for (int i = 0; i < it.rank && expanded; i++)
+        if (i != dim)
+            index = hlo_slice_dim(L->g, index, i, 0, 1, 1);
+    return expanded ? hlo_reshape(L->g, index, 1, &it.dims[dim]) : HLO_NONE;
+}
+
 /* gather(self, dim, index, sparse_grad): out[i][j] = self[index[i][j]][j] for dim 0. index may be smaller
  * than self in the other dims. */
 LOWER(lower_gather) {
@@ -144,8 +156,10 @@ LOWER(lower_gather) {
                  "Size does not match at dimension %d expected index to be no larger than self apart from "
                  "dimension %d",
                  i, dim);
-    hlo_ref y;
-    if (L->check_bounds)
+    hlo_ref y, column = index_column(L, 2, index, dim, &t);
+    if (column != HLO_NONE)
+        y = index_rows(L, x, dim, column, index_bounds(L));
+    else if (L->check_bounds)
         y = index_take_checked(L, x, index, dim, index_bounds(L));
     else
         y = index_take(L, x, index_flatten(L, index, dim, &t), NULL);

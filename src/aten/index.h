@@ -17,6 +17,8 @@ hlo_ref index_take(tt_lower *L, hlo_ref x, hlo_ref flat, const char *bounds); /*
 hlo_ref index_take_checked(tt_lower *L, hlo_ref x, hlo_ref index, int dim, const char *bounds);
 /* A table of n rows: zeros, to whose rows index[k] are added rows[k] of [k, d], in their type and order. The composite tt.sum_rows. */
 hlo_ref index_sum_rows(tt_lower *L, hlo_ref rows, hlo_ref index, int64_t n, tt_dtype dtype);
+/* HLO_NONE, or the column along dim of argument `arg`, an index that is expanded from it over all else of an array of type t. */
+hlo_ref index_column(tt_lower *L, int arg, hlo_ref index, int dim, const hlo_type *t);
 bool index_batching(const hlo_type *x, const hlo_type *index, int dim, int64_t *lists, hlo_dims *d);
 
 /* The tensors of x[i, :, j] and how they lie. */

@@ -185,8 +185,10 @@ static hlo_ref reduce_into(tt_lower *L, const scatter *s, hlo_ref src, hlo_op op
     tt_dtype wide = op == HLO_INVALID ? s->t.dtype : lower_accumulate_dtype(s->t.dtype);
     if (hlo_type_elements(&s->it) == 0)
         return s->x;
-    return scatter_elements(L, hlo_convert(L->g, s->x, wide), s->dim, s->index, hlo_convert(L->g, src, wide),
-                            op, index_bounds(L));
+    hlo_ref x = hlo_convert(L->g, s->x, wide), column = index_column(L, 2, s->index, s->dim, &s->t);
+    src = hlo_convert(L->g, src, wide);
+    return column != HLO_NONE ? scatter_rows(L, x, s->dim, column, src, op, index_bounds(L))
+                              : scatter_elements(L, x, s->dim, s->index, src, op, index_bounds(L));
 }
 
 static tt_status reduce_op(tt_lower *L, int arg, hlo_op *out) {
