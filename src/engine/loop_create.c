@@ -7,6 +7,7 @@
 #include "engine/loop_view.h"
 #include <string.h>
 
+enum { LARGE = 32 << 20 };  /* bytes that a core's share of the last cache does not hold: what is written is gone before it is read again */
 enum { OUTPUT = 1 << 24 }; /* slot codes while building: sources from 0, outputs from OUTPUT, temporary t is -2 - t, -1 none yet */
 
 /* wide: it is held as f32, not as its 16 bits (excess precision); alias: it is its operand, whose rounding or widening is left out.
@@ -589,7 +590,7 @@ static eng_loop *create(tt_arena *arena, const hlo_graph *g, const loop_scope *s
     if (b.failed || !plan_reads(&b))
         return NULL;
     plan_tiles(l, b.max_size, bytes);
-    l->code = jit_compile(l, &l->whole);
+    jit_compile(l, bytes * l->n >= LARGE);
     *out_n_inputs = l->n_inputs;
     *out_inputs = b.inputs;
     return l;

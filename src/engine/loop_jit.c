@@ -246,27 +246,38 @@ static jit_code place(const jit_program *p) {
     return code;
 }
 
-jit_code jit_compile(eng_loop *l, int *out_whole) {
+static jit_code place_locked(const jit_program *p) {
+    pthread_mutex_lock(&memory.lock);
+    jit_code code = map_memory() ? place(p) : NULL;
+    pthread_mutex_unlock(&memory.lock);
+    return code;
+}
+
+void jit_compile(eng_loop *l, bool large) {
     eng_isa level = eng_isa_level();
-    *out_whole = level >= ENG_ISA_AVX512 ? 1 : 8;
+    l->whole = level >= ENG_ISA_AVX512 ? 1 : 8;
     if (level < ENG_ISA_AVX2 || l->plain || l->n_instrs < 2 || !tt_env_int(TT_ENV_JIT))
-        return NULL;
+        return;
     static _Thread_local jit_program program; /* cleared, so that it hashes by what it says */
     jit_program *p = &program;
     p->n_steps = p->n_values = p->n_constants = p->n_uniforms = p->n_arrays = 0;
     p->lanes = level >= ENG_ISA_AVX512 ? 16 : 8;
     p->has_dot = level >= ENG_ISA_AVX512_BF16;
-    p->failed = false;
+    p->failed = p->streams = false;
     memset(p->uniform_slot, 0, sizeof p->uniform_slot);
     memset(p->uniform_dtype, 0, sizeof p->uniform_dtype);
     translate(p, l);
     choose_pairs(p);
     if (p->failed)
-        return NULL;
-    pthread_mutex_lock(&memory.lock);
-    jit_code code = map_memory() ? place(p) : NULL;
-    pthread_mutex_unlock(&memory.lock);
-    for (int i = 0; code && i < p->n_uniforms; i++)
+        return;
+    l->code = place_locked(p);
+    for (int i = 0; l->code && i < p->n_uniforms; i++)
         l->sources[p->uniform_slot[i]].uniform = true;
-    return code;
+    if (!large || !l->code || p->lanes == 8)
+        return;
+    for (int i = 0; i < p->n_steps; i++)
+        if (p->steps[i].op == JIT_STORE)
+            p->steps[i].imm |= JIT_STREAM;
+    p->streams = true;
+    l->streams = place_locked(p);
 }

@@ -7,7 +7,7 @@
 #include "engine/loop_plan.h"
 
 typedef enum jit_op {
-    JIT_LOAD, JIT_STORE,                    /* array a / d; imm: tt_dtype; c of a load in pairs: the mask of high halves */
+    JIT_LOAD, JIT_STORE,                    /* array a / d; imm: tt_dtype, of a store | JIT_STREAM; c of a load in pairs: the mask of high halves */
     /* FMA: d = a * b + c, with imm 1 minus c */
     JIT_ADD, JIT_SUB, JIT_MUL, JIT_DIV, JIT_MAX, JIT_MIN, JIT_SQRT, JIT_FMA, JIT_ROUND, JIT_SCALE,
     JIT_TERNARY,                            /* EVEX: imm is the table of a logic function of three */
@@ -21,7 +21,7 @@ typedef enum jit_op {
 } jit_op;
 
 /* Operand ids: virtual registers from 0, constants from JIT_CONSTANT, loop-invariant registers from JIT_UNIFORM. */
-enum { JIT_CONSTANT = 1 << 16, JIT_UNIFORM = 1 << 17, JIT_NONE = -1, JIT_MOST_STEPS = 4096, JIT_MOST_CONSTANTS = 512 };
+enum { JIT_CONSTANT = 1 << 16, JIT_UNIFORM = 1 << 17, JIT_NONE = -1, JIT_STREAM = 1 << 8, JIT_MOST_STEPS = 4096, JIT_MOST_CONSTANTS = 512 };
 typedef struct jit_step { uint16_t op, imm; int d, a, b, c; } jit_step; /* no padding: hashed */
 
 typedef struct jit_program {
@@ -30,7 +30,7 @@ typedef struct jit_program {
     jit_step steps[JIT_MOST_STEPS];
     bool is_mask[JIT_MOST_STEPS];
     bool long_nan[JIT_MOST_STEPS];          /* a NaN there may have some of the 16 low bits set, which rounding would carry away */
-    bool has_dot;
+    bool has_dot, streams;
     bool pairs;                             /* EVEX, all arrays are bf16: two vectors are the even and the odd elements of 32 */
     uint32_t constants[JIT_MOST_CONSTANTS];
     int uniform_slot[8];  tt_dtype uniform_dtype[8];
@@ -52,6 +52,6 @@ size_t jit_assemble(const jit_program *, uint8_t *out, size_t room);
 
 /* loop_jit.c */
 typedef void (*jit_code)(const void *const *slots, int64_t n);
-/* NULL: run the tile kernels. The code takes multiples of out_whole elements only. */
-jit_code jit_compile(eng_loop *, int *out_whole);
+/* Sets the loop's code, if it can be compiled; large: one whose arrays no cache holds, which also gets code that streams. */
+void jit_compile(eng_loop *, bool large);
 #endif

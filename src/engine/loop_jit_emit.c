@@ -139,6 +139,8 @@ static bool assemble(assembler *s, int U) {
             byte(s, 0x41);
         byte(s, 0x58 | (saved[i] & 7));
     }
+    if (s->p->streams)
+        byte(s, 0x0f), byte(s, 0xae), byte(s, 0xf8); /* sfence: others see what was stored */
     byte(s, 0xc5), byte(s, 0xf8), byte(s, 0x77), byte(s, 0xc3); /* vzeroupper, ret */
     return !s->failed;
 }

@@ -213,25 +213,26 @@ static void load(assembler *s, const jit_step *q) {
 }
 
 /* The high halves of two vectors' lanes, side by side or by turns. */
-static void store_brain_pair(assembler *s, int room, int v, int w, int base, int u) {
+static void store_brain_pair(assembler *s, int room, int v, int w, int base, int u, opcode move) {
     with_pool(s, (opcode){M0F, PF2 | W1, 0x6f}, room, s->p->n_constants + JIT_ONES, 2, 0, false);
     with_register(s, (opcode){M38, P66 | W1, 0x75}, room, v, w, 2, 0, false);
-    with_array(s, (opcode){M0F, NP, 0x11}, room, base, 1, u * 32, 2, 0, false);
+    with_array(s, move, room, base, 1, u * 32, 2, 0, false);
 }
 
 static void store(assembler *s, const jit_step *q, int at) {
     int base = jit_array_register[q->d], k = s->masked ? 1 : 0;
-    tt_dtype t = (tt_dtype)q->imm;
+    tt_dtype t = (tt_dtype)(q->imm & ~JIT_STREAM);
+    const opcode move = {M0F, NP, q->imm & JIT_STREAM && s->U > 1 ? 0x2b : 0x11}; /* vmovntps, vmovups */
     bool needs_room = t == TT_BF16 || t == TT_PRED;
     int group = needs_room ? take(s, &s->free_groups) : 0;
     for (int u = 0; u < s->U && !s->failed; u++) {
         int room = group * s->U + u, v = t == TT_PRED ? room : vector_of(s, q->a, u);
         switch ((int)t) {
         case TT_F32:
-        case TT_I32: with_array(s, (opcode){M0F, NP, 0x11}, v, base, 2, u * 64, 2, k, false); break;
+        case TT_I32: with_array(s, move, v, base, 2, u * 64, 2, k, false); break;
         case TT_BF16:
             if (s->U > 1) {
-                store_brain_pair(s, room, v, vector_of(s, q->a, u + 1), base, u);
+                store_brain_pair(s, room, v, vector_of(s, q->a, u + 1), base, u, move);
                 u++;
                 break;
             }

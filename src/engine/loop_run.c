@@ -140,6 +140,7 @@ typedef struct frame {
     int64_t *filled;       /* per source in row mode: where the spread element came from, -1 none */
     int64_t *coordinate;
     int64_t tile;          /* elements a spread fills */
+    void (*code)(const void *const *slots, int64_t n); /* the loop's, or NULL */
 } frame;
 
 static const char *source_base(const loop_source *s, void *const *inputs) {
@@ -228,8 +229,8 @@ static void run_instrs(const eng_loop *l, const frame *f, int64_t n) {
         run_code(l, at, n);
         return;
     }
-    if (l->code) {
-        l->code(at, n);
+    if (f->code) {
+        f->code(at, n);
         return;
     }
     for (const loop_instr *q = l->instrs, *end = q + l->n_instrs; q < end; q++)
@@ -328,12 +329,25 @@ static void run_rows(const eng_loop *l, frame *f, void *const *inputs, void *con
     }
 }
 
+/* Whether stores may go past the caches: rows begin at multiples of 64 bytes, and no output is an input, whose lines are there already. */
+static bool may_stream(const eng_loop *l, void *const *inputs, void *const *outputs) {
+    for (int i = 0; i < l->n_outputs; i++) {
+        if ((uintptr_t)outputs[i] % 64 || l->row * l->output_size[i] % 64)
+            return false;
+        for (int k = 0; k < l->n_inputs; k++)
+            if (inputs[k] == outputs[i])
+                return false;
+    }
+    return true;
+}
+
 void loop_run_tiles(const eng_loop *l, void *const *inputs, void *const *outputs, int64_t from, int64_t to) {
     char *scratch = eng_scratch(LOOP_SCRATCH, l->scratch_bytes);
     if (!scratch)
         return;
     frame f;
     frame_init(l, &f, scratch, inputs);
+    f.code = l->streams && may_stream(l, inputs, outputs) ? l->streams : l->code;
     if (l->row)
         run_rows(l, &f, inputs, outputs, from, to);
     else
