@@ -246,6 +246,9 @@ LOWER_FN(lower_pw_lerp) {
     hlo_ref a = e.v[0], b = e.v[1], w = e.v[2], d = hlo_sub(g, b, a);
     hlo_ref low = hlo_add(g, a, hlo_mul(g, w, d));
     hlo_ref high = hlo_sub(g, b, hlo_mul(g, d, hlo_sub(g, elem_number(&e, 1), w)));
+    double known;
+    if (hlo_constant_splat(g, w, &known))
+        return elem_end(&e, fabs(known) < 0.5 ? low : high);
     hlo_ref small = hlo_compare(g, "LT", hlo_unary(g, HLO_ABS, w), elem_number(&e, 0.5));
     return elem_end(&e, hlo_select(g, small, low, high));
 }

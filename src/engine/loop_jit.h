@@ -8,12 +8,12 @@
 
 typedef enum jit_op {
     JIT_LOAD, JIT_STORE,                    /* array a / d; imm: tt_dtype, of a store | JIT_STREAM; c of a load in pairs: the mask of high halves */
-    /* FMA: d = a * b + c, with imm 1 minus c */
-    JIT_ADD, JIT_SUB, JIT_MUL, JIT_DIV, JIT_MAX, JIT_MIN, JIT_SQRT, JIT_FMA, JIT_ROUND, JIT_SCALE,
+    JIT_ADD, JIT_SUB, JIT_MUL, JIT_DIV, JIT_MAX, JIT_MIN, JIT_SQRT, JIT_ROUND, JIT_SCALE,
+    JIT_FMA,                                /* d = a * b + c; imm 1: - c */
     JIT_TERNARY,                            /* EVEX: imm is the table of a logic function of three */
     JIT_DOT,                                /* EVEX: d = c + a.low * b.low + a.high * b.high, signed halves of a lane */
     JIT_RELU,                               /* EVEX: b is its table */
-    JIT_SMALLER_MAGNITUDE,                  /* EVEX */
+    JIT_SMALLER_MAGNITUDE,                  /* EVEX: min(|a|, |b|) */
     JIT_AND, JIT_OR, JIT_XOR, JIT_ADD_INT, JIT_SUB_INT, JIT_SHR, JIT_SHL, JIT_SAR, JIT_TO_FLOAT, JIT_TO_INT, JIT_TO_HALF_AND_BACK,
     JIT_COMPARE, JIT_COMPARE_INT,           /* imm: predicate; d is a mask */
     JIT_BLEND,                              /* d = mask c ? a : b */
@@ -21,7 +21,8 @@ typedef enum jit_op {
 } jit_op;
 
 /* Operand ids: virtual registers from 0, constants from JIT_CONSTANT, loop-invariant registers from JIT_UNIFORM. */
-enum { JIT_CONSTANT = 1 << 16, JIT_UNIFORM = 1 << 17, JIT_NONE = -1, JIT_STREAM = 1 << 8, JIT_MOST_STEPS = 4096, JIT_MOST_CONSTANTS = 512 };
+enum { JIT_CONSTANT = 1 << 16, JIT_UNIFORM = 1 << 17, JIT_NONE = -1, JIT_MOST_STEPS = 4096, JIT_MOST_CONSTANTS = 512 };
+enum { JIT_STREAM = 1 << 8 }; /* a store past the caches */
 typedef struct jit_step { uint16_t op, imm; int d, a, b, c; } jit_step; /* no padding: hashed */
 
 typedef struct jit_program {
@@ -30,7 +31,8 @@ typedef struct jit_program {
     jit_step steps[JIT_MOST_STEPS];
     bool is_mask[JIT_MOST_STEPS];
     bool long_nan[JIT_MOST_STEPS];          /* a NaN there may have some of the 16 low bits set, which rounding would carry away */
-    bool has_dot, streams;
+    bool has_dot;                           /* the processor knows JIT_DOT */
+    bool streams;                           /* some store does */
     bool pairs;                             /* EVEX, all arrays are bf16: two vectors are the even and the odd elements of 32 */
     uint32_t constants[JIT_MOST_CONSTANTS];
     int uniform_slot[8];  tt_dtype uniform_dtype[8];

@@ -2,7 +2,7 @@
  *
  * The code takes (rdi: the slots' pointers, rsi: n). Its main loop does U vectors at a time, a second one the rest: with EVEX the last
  * vector under mask k1; with VEX whole vectors only, so n must be a multiple of 8. If values do not fit the registers a smaller U is
- * tried. */
+ * tried; registers that they leave keep constants. */
 #include "engine/loop_jit_asm.h"
 
 const uint8_t jit_array_register[12] = {RDX, R8, R9, R10, R11, RBX, RBP, R12, R13, R14, R15, RAX};
