@@ -118,18 +118,25 @@ static int tanh_(P, int x) {
     return with_sign(p, t, x);
 }
 
-/* The two polynomials take turns, so that neither waits for itself. */
+/* Steps of the form below come between those of the one above, each of which waits for the one before. */
 static int erf_(P, int x) {
     static const double below[] = {-6.20325562e-4f, 5.03218127e-3f, -2.67914627e-2f, 1.12824552e-1f, -3.76125515e-1f, 1.28379151e-1f};
+    static const double power[] = {1.32257072e-3f, 9.67176259e-3f, 5.55089153e-2f, 2.40222365e-1f, 6.93146825e-1f, 1};
     static const double above[] = {3.09897820e-4f, -4.64807032e-3f, 3.30553055e-2f, -1.51911438e-1f, -9.17108655e-1f, -1.62811375e0f};
     int s = mul(p, x, x), t = smaller_magnitude(p, k(p, 4), x), large = test(p, k(p, 0.765625f), s, LT), q = k(p, below[0]), r = k(p, above[0]);
+    int step = 1;
     for (int i = 1; i < 6; i++) {
-        q = fma_(p, q, s, k(p, below[i]));
         r = fma_(p, r, t, k(p, above[i]));
+        if (i % 2)
+            q = fma_(p, q, s, k(p, below[step++]));
+    }
+    int n = rounded(p, mul(p, r, t), 8), f = fms(p, r, t, n), e = k(p, power[0]);
+    for (int i = 1; i < 6; i++) {
+        e = fma_(p, e, f, k(p, power[i]));
+        if (step < 6)
+            q = fma_(p, q, s, k(p, below[step++]));
     }
     q = fma_(p, q, x, x);
-    int n = rounded(p, mul(p, r, t), 8), f = fms(p, r, t, n);
-    int e = POLYNOMIAL(f, 1.32257072e-3f, 9.67176259e-3f, 5.55089153e-2f, 2.40222365e-1f, 6.93146825e-1f, 1);
     return sel(p, large, with_sign(p, sub(p, k(p, 1), scale2(p, e, n)), x), q);
 }
 
