@@ -427,34 +427,39 @@ static bool whole_images(const conv *c) {
     return !c->tap_major && elements >= 16;
 }
 
-static tt_status run_phase(conv *c) {
+/* What the fields as a product follow from. */
+static void describe_phase(conv *c) {
     const conv_dim *d = c->dim;
     c->taps = d[0].n_taps * d[1].n_taps * d[2].n_taps;
     c->positions = d[0].out * d[1].out * d[2].out;
     c->columns = c->batch * c->positions;
     c->k = c->channels * c->taps;
-    if (c->k == 0 || c->columns == 0 || c->outs == 0)
-        return TT_OK; /* y is zero already, or empty */
-    if (pointwise(c))
-        return TT_OK;
     const bool channels_inner = c->x_channel == 1 && c->channels >= 8, long_taps = d[2].n_taps > d[2].out;
     c->by_columns = !channels_inner && !long_taps;
     c->tap_major = channels_inner;
     c->images_inner = !channels_inner && long_taps && c->batch >= 16 && c->positions > 1;
-    set_tap_weights(c);
     c->y_linear = d[2].y == 1 && contiguous(d, true);
+    if (c->taps)
+        set_tap_weights(c);
+}
+
+static tt_status run_phase(conv *c) {
+    const conv_dim *d = c->dim;
+    const bool long_taps = d[2].n_taps > d[2].out;
+    if (pointwise(c))
+        return TT_OK;
     if (c->y_dtype == c->dtype && conv_direct(c))
         return TT_OK;
     bool done = false;
-    if (!channels_inner && c->y_out != 1 && c->taps > 1)
-        TT_TRY(conv_by_lanes(c, &done));
+    if (!c->tap_major && c->y_out != 1 && c->taps > 1)
+        TT_TRY(conv_by_lanes(c, 1, &done));
     if (done)
         return TT_OK;
     int64_t copied = 0;
     c->images_apart = whole_images(c);
     /* few products for each element of a panel: to clip every tap at the edges would take longer than they do */
     const bool light = c->by_columns && c->taps > 1 && c->outs >= 8 && c->channels * c->outs <= LIGHT;
-    if (light || (long_taps && !channels_inner && !c->images_apart))
+    if (light || (long_taps && !c->tap_major && !c->images_apart))
         TT_TRY(conv_pad(c, weights_bytes(c), &copied));
     c->shifted = c->shifted && !light;
     c->images_inner = c->images_inner && c->shifted;
@@ -470,21 +475,29 @@ tt_status eng_fast_convolution(eng_run *run, const hlo_graph *g, const hlo_node 
     if (!read_node(node, &in[0], &in[1], out, &whole, windows))
         return eng_not_mine;
     const tt_arena_mark mark = tt_arena_mark_get(run->arena);
-    const int64_t n[CONV_DIMS] = {phases(&windows[0]), phases(&windows[1]), phases(&windows[2])};
-    const bool dilated = windows[0].base_dilation * windows[1].base_dilation * windows[2].base_dilation > 1;
-    if (dilated || whole.channels == 0 || hlo_type_elements(&in[1].type) == 0)
-        memset(out->data, 0, (size_t)hlo_type_bytes(&out->type)); /* phases without taps */
-    tt_status status = TT_OK;
-    for (int64_t phase = 0; phase < n[0] * n[1] * n[2] && !status; phase++) {
-        conv c = whole;
+    const int64_t n[CONV_DIMS] = {phases(&windows[0]), phases(&windows[1]), phases(&windows[2])}, all = n[0] * n[1] * n[2];
+    conv *c = TT_NEW_N(run->arena, conv, all);
+    int64_t full = 0;
+    for (int64_t phase = 0; phase < all; phase++) {
         const int64_t r[CONV_DIMS] = {phase / n[2] / n[1], phase / n[2] % n[1], phase % n[2]};
         int64_t y_start = 0;
+        c[full] = whole;
         for (int i = 0; i < CONV_DIMS; i++)
-            enter_phase(run->arena, &windows[i], r[i], &c.dim[i], &y_start);
-        c.y += y_start * c.y_bytes;
-        status = run_phase(&c);
-        tt_arena_rewind(run->arena, mark);
+            enter_phase(run->arena, &windows[i], r[i], &c[full].dim[i], &y_start);
+        c[full].y += y_start * whole.y_bytes;
+        describe_phase(&c[full]);
+        full += c[full].k > 0 && c[full].columns > 0 && whole.outs > 0;
     }
+    if (full < all)
+        memset(out->data, 0, (size_t)hlo_type_bytes(&out->type)); /* phases without taps */
+    const bool narrow = whole.outs <= 8 && whole.channels <= 8; /* conv_direct's */
+    bool done = false;
+    tt_status status = TT_OK;
+    if (full > 1 && !narrow && !c->tap_major && whole.y_out != 1)
+        status = conv_by_lanes(c, full, &done);
+    for (int64_t phase = 0; phase < full && !done && !status; phase++)
+        status = run_phase(&c[phase]);
+    tt_arena_rewind(run->arena, mark);
     return status;
 }
 

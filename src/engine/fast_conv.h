@@ -58,8 +58,8 @@ void conv_copy_blocks(char *to, int64_t to_step, const char *from, int64_t step,
 /* Replaces x by a copy at the start of the shared scratch, out_bytes of it with room for `more` after, in which taps stay inside:
  * padded, without elements that none reaches, and with images innermost if images_inner. */
 tt_status conv_pad(conv *, int64_t more, int64_t *out_bytes);
-/* The product without panels (fast_conv_lanes.c); *out_done: whether it is one of its own. */
-tt_status conv_by_lanes(const conv *, bool *out_done);
+/* The product without panels of n phases, each with taps and outputs (fast_conv_lanes.c); *out_done: whether it is one of its own. */
+tt_status conv_by_lanes(const conv *phases, int64_t n, bool *out_done);
 /* Direct forms for groups of one channel and for short sums of long rows; false: not one of theirs. */
 bool conv_direct(const conv *);
 static inline void conv_locate(const conv *c, int64_t column, int64_t *out_n, int64_t out_pos[CONV_DIMS]) {

@@ -43,21 +43,37 @@ static int64_t gcd(int64_t a, int64_t b) {
 }
 
 /* ---- geometry ---- */
-static bool set_extents(lanes *l) {
-    const conv *c = l->c;
+/* What the phases of a convolution, which share a copy, reach of x in dimension i. */
+static bool set_extent(lanes *l, const conv *phases, int64_t n, int i) {
+    const conv_dim *d = &phases[0].dim[i];
+    int64_t low = d->at[0], last = low, every = 0;
+    for (int64_t p = 0; p < n; p++) {
+        d = &phases[p].dim[i];
+        low = eng_min(low, d->at[0]);
+        last = eng_max(last, d->at[d->n_taps - 1] + (d->out - 1) * d->step);
+        every = gcd(every, gcd(d->n_taps > 1 ? d->tap_step : 0, d->out > 1 ? d->step : 0));
+        every = gcd(every, d->at[0] > phases[0].dim[i].at[0] ? d->at[0] - phases[0].dim[i].at[0] : phases[0].dim[i].at[0] - d->at[0]);
+        if (d->at[d->n_taps - 1] < d->at[0])
+            return false;
+    }
+    l->low[i] = low;
+    l->every[i] = eng_max(1, every);
+    l->step[i] = 1;
+    for (int64_t p = 0; p < n; p++)
+        if (phases[p].dim[i].out > 1)
+            l->step[i] = phases[p].dim[i].step / l->every[i];
+    l->extent[i] = (last - low) / l->every[i] + 1;
+    conv_valid(low, l->every[i], d->in, l->extent[i], &l->first[i], &l->end[i]);
+    return last - low < MOST_OFFSET;
+}
+
+static bool set_extents(lanes *l, const conv *phases, int64_t n) {
     int64_t elements = 1, size = 1;
     for (int i = 0; i < CONV_DIMS; i++) {
-        const conv_dim *d = &c->dim[i];
-        const int64_t last = d->at[d->n_taps - 1], span = last - d->at[0] + (d->out - 1) * d->step;
-        if (last < d->at[0] || span >= MOST_OFFSET)
+        if (!set_extent(l, phases, n, i))
             return false;
-        l->every[i] = eng_max(1, gcd(d->n_taps > 1 ? d->tap_step : 0, d->out > 1 ? d->step : 0));
-        l->low[i] = d->at[0];
-        l->extent[i] = span / l->every[i] + 1;
-        l->step[i] = d->out > 1 ? d->step / l->every[i] : 1;
-        conv_valid(l->low[i], l->every[i], d->in, l->extent[i], &l->first[i], &l->end[i]);
         elements *= l->extent[i];
-        size *= d->in;
+        size *= phases[0].dim[i].in;
         if (elements > 4 * size + 4096)
             return false;
     }
@@ -99,24 +115,30 @@ static int64_t set_images(lanes *l, int64_t most) {
 }
 
 /* Images side by side are transposed twice, which costs about as much as a tenth of the lanes. */
-static bool set_lanes(lanes *l) {
+static bool set_lanes(lanes *l, int64_t n) {
     const conv *c = l->c;
-    const conv_dim *d = c->dim;
-    const bool narrow = d[2].out < 4;
+    const bool narrow = c->dim[2].out < 4;
     const int64_t most[4] = {narrow ? MOST_IMAGES : 1, narrow ? l->vector : eng_min(c->batch, FEW_IMAGES * 2 - 1),
                              narrow ? FEW_IMAGES : l->vector, narrow ? 1 : MOST_IMAGES};
-    int64_t best = -1, fewest = 0;
+    int64_t best = -1, fewest = 0, columns = 0, all = 0;
     for (int i = 0; i < 4; i++) {
-        const int64_t all = set_images(l, most[i]), cost = all + (l->nb > 1 ? all / 10 : 0);
+        int64_t cost = 0;
+        for (int64_t p = 0; p < n; p++)
+            cost += set_images(&l[p], most[i]);
+        cost += l->nb > 1 ? cost / 10 : 0;
         if (best < 0 || cost < fewest) {
             best = most[i];
             fewest = cost;
         }
     }
-    const int64_t all = set_images(l, best);
-    l->joined = d[2].x == 1 && d[1].x == d[2].in && l->every[1] == 1 && l->every[2] == 1;
-    l->direct = l->nb == 1 && l->linear && c->y_dtype == l->f->sum;
-    return l->channel <= MOST_OFFSET / l->f->word_bytes / l->channel_words && all * 7 <= c->columns * 10;
+    for (int64_t p = 0; p < n; p++) {
+        const conv_dim *d = l[p].c->dim;
+        columns += l[p].c->columns;
+        all += set_images(&l[p], best);
+        l[p].joined = d[2].x == 1 && d[1].x == d[2].in && l->every[1] == 1 && l->every[2] == 1;
+        l[p].direct = l->nb == 1 && l[p].linear && c->y_dtype == l->f->sum;
+    }
+    return l->channel <= MOST_OFFSET / l->f->word_bytes / l->channel_words && all * 7 <= columns * 10;
 }
 
 /* Word of the copy, within a block and channel, of a vector's first lane. */
@@ -138,17 +160,17 @@ static bool set_weights(lanes *l) {
     const int64_t span = l->w_span = high - l->w_low + 1;
     l->ordered = c->weights_step == 1;
     const bool aliased = c->w_out * c->bytes % PAGE == 0 && c->outs > 4;
-    l->lay = f->per_word > 1 || f->word_bytes != f->element_bytes || aliased;
     l->rows_inner = c->w_out < c->w_channel;
-    const bool whole = l->rows_inner && c->w_out == span && !aliased;
-    l->w_run = whole ? span * c->outs : span;
+    l->lay = f->per_word > 1 || f->word_bytes != f->element_bytes || aliased;
+    const bool whole = l->rows_inner && !aliased && (c->w_out == span || c->w_out <= 16);
+    l->w_run = whole ? c->w_out * (c->outs - 1) + span : span;
     l->w_ld = (l->w_run + (aliased ? 16 : 0)) * f->word_bytes;
     l->w_outer = l->rows_inner ? l->channel_words : c->outs;
     l->w_inner = whole ? 1 : l->rows_inner ? c->outs : l->channel_words;
     l->w_group = l->lay ? l->w_ld * l->w_inner * l->w_outer : c->w_group * c->bytes;
-    l->w_row = !l->lay ? c->w_out * c->bytes : whole ? span * f->word_bytes : l->rows_inner ? l->w_ld : l->w_ld * l->w_inner;
+    l->w_row = !l->lay ? c->w_out * c->bytes : whole ? c->w_out * f->word_bytes : l->rows_inner ? l->w_ld : l->w_ld * l->w_inner;
     l->w_channel = !l->lay ? c->w_channel * c->bytes : l->rows_inner ? l->w_ld * l->w_inner : l->w_ld;
-    return (!l->lay || span <= 2 * c->taps + 16) && c->w_out >= 0 && c->w_channel >= 0;
+    return (!l->lay || whole || span <= 2 * c->taps + 16) && c->w_out >= 0 && c->w_channel >= 0;
 }
 
 /* The lines that a panel's rows read for each block of k, one a word as far as there are words. */
@@ -332,7 +354,7 @@ static void put_lanes(const lanes *l, int64_t g, int64_t b, int64_t i, int64_t m
             char *to = c->y + (g * c->y_group + (i + r) * c->y_out + n * c->y_batch + z * d[0].y + y * d[1].y) * bytes;
             l->f->unlay(c->y_dtype, apart ? apart : to, apart ? count : c->y_batch, from, l->nb, images, count);
             for (int64_t j = 0; j < images && apart; j++)
-                conv_copy(to + j * c->y_batch * bytes, d[2].y, apart + j * count * bytes, 1, count, bytes);
+                c->kernels->spread((int)bytes, to + j * c->y_batch * bytes, d[2].y, apart + j * count * bytes, count);
         }
 }
 
@@ -408,27 +430,47 @@ static void cut_tasks(lanes *l) {
     }
 }
 
-tt_status conv_by_lanes(const conv *c, bool *out_done) {
-    lanes l = {.c = c, .f = c->f, .vector = c->f->nr / 2, .mr = eng_even_rows(c->f, c->outs)};
-    l.channel_words = eng_words(c->f, c->channels);
-    *out_done = set_extents(&l) && set_lanes(&l) && set_weights(&l) && set_tables(&l);
+tt_status conv_by_lanes(const conv *phases, int64_t n, bool *out_done) {
+    const conv *c = &phases[0];
+    lanes *l = TT_NEW_N(c->arena, lanes, n);
+    lanes shared = {.f = c->f, .vector = c->f->nr / 2, .mr = eng_even_rows(c->f, c->outs), .channel_words = eng_words(c->f, c->channels)};
+    *out_done = set_extents(&shared, phases, n);
+    for (int64_t p = 0; p < n; p++) {
+        l[p] = shared;
+        l[p].c = &phases[p];
+    }
+    *out_done = *out_done && set_lanes(l, n);
+    for (int64_t p = 0; p < n && *out_done; p++)
+        *out_done = set_weights(&l[p]) && set_tables(&l[p]);
     if (!*out_done)
         return TT_OK;
-    set_chunk(&l);
-    set_y_lines(&l);
     /* few blocks at a time: tiles find them in the second cache */
-    const int64_t block_bytes = c->groups * l.block * l.f->word_bytes, w_bytes = l.lay ? c->groups * l.w_group + SLACK : 0;
-    const int64_t at_once = eng_min(l.blocks, eng_max(eng_pool_size(), NEAR / block_bytes)), copied = eng_round_up(at_once * block_bytes + SLACK, 64);
-    l.copy = eng_scratch(ENG_SLOT_SHARED, (size_t)(copied + w_bytes));
-    TT_CHECK(l.copy, RESOURCE_EXHAUSTED, "convolution: no memory for %lld bytes of scratch", (long long)(copied + w_bytes));
-    l.w = l.lay ? l.copy + copied : c->w + l.w_low * c->bytes;
-    if (l.lay)
-        eng_parallel(c->groups * l.w_outer, weights_task, &l);
-    for (l.first_block = 0; l.first_block < l.blocks; l.first_block += l.n_blocks) {
-        l.n_blocks = eng_min(at_once, l.blocks - l.first_block);
-        eng_parallel(c->groups * l.n_blocks * l.channel_words, copy_task, &l);
-        cut_tasks(&l);
-        eng_parallel(c->groups * l.unit_blocks * l.row_blocks, lanes_task, &l);
+    const int64_t block_bytes = c->groups * l->block * l->f->word_bytes;
+    const int64_t at_once = eng_min(l->blocks, eng_max(eng_pool_size(), NEAR / block_bytes));
+    const int64_t copied = eng_round_up(at_once * block_bytes + SLACK, 64);
+    int64_t bytes = copied;
+    for (int64_t p = 0; p < n; p++)
+        bytes += l[p].lay ? eng_round_up(c->groups * l[p].w_group + SLACK, 64) : 0;
+    char *copy = eng_scratch(ENG_SLOT_SHARED, (size_t)bytes), *laid = copy + copied;
+    TT_CHECK(copy, RESOURCE_EXHAUSTED, "convolution: no memory for %lld bytes of scratch", (long long)bytes);
+    for (int64_t p = 0; p < n; p++) {
+        set_chunk(&l[p]);
+        set_y_lines(&l[p]);
+        l[p].copy = copy;
+        l[p].w = l[p].lay ? laid : c->w + l[p].w_low * c->bytes;
+        if (l[p].lay) {
+            eng_parallel(c->groups * l[p].w_outer, weights_task, &l[p]);
+            laid += eng_round_up(c->groups * l[p].w_group + SLACK, 64);
+        }
     }
+    for (int64_t first = 0; first < l->blocks; first += at_once)
+        for (int64_t p = 0; p < n; p++) {
+            l[p].first_block = first;
+            l[p].n_blocks = eng_min(at_once, l->blocks - first);
+            if (p == 0)
+                eng_parallel(c->groups * l->n_blocks * l->channel_words, copy_task, l);
+            cut_tasks(&l[p]);
+            eng_parallel(c->groups * l[p].unit_blocks * l[p].row_blocks, lanes_task, &l[p]);
+        }
     return TT_OK;
 }

@@ -15,6 +15,37 @@ INLINE void gather_scalar(const int bytes, int width, const eng_piece *pieces, i
     }
 }
 
+#define SPREAD(BYTES)                                                                                        \
+    for (; i < n; i++)                                                                                       \
+    memcpy((char *)to + i * step * BYTES, (const char *)from + i * BYTES, BYTES)
+
+static void spread(int bytes, void *to, int64_t step, const void *from, int64_t n) {
+    int64_t i = 0;
+#if SIMD == 512
+    const int per = bytes == 4 ? 16 : 32;
+    const __m512i lanes32 = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7), half32 = _mm512_set1_epi32(8);
+    for (; step == 2 && bytes == 4 && i + per <= n; i += per) {
+        const __m512i v = _mm512_loadu_si512((const float *)from + i);
+        float *p = (float *)to + 2 * i;
+        _mm512_mask_storeu_epi32(p, 0x5555, _mm512_permutexvar_epi32(lanes32, v));
+        _mm512_mask_storeu_epi32(p + 16, 0x5555, _mm512_permutexvar_epi32(_mm512_add_epi32(lanes32, half32), v));
+    }
+    for (; step == 2 && bytes == 2 && i + per <= n; i += per) {
+        const __m512i v = _mm512_loadu_si512((const uint16_t *)from + i);
+        uint16_t *p = (uint16_t *)to + 2 * i;
+        _mm512_mask_storeu_epi16(p, 0x55555555, _mm512_cvtepu16_epi32(_mm512_castsi512_si256(v)));
+        _mm512_mask_storeu_epi16(p + 32, 0x55555555, _mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(v, 1)));
+    }
+#endif
+    if (bytes == 4)
+        SPREAD(4);
+    else if (bytes == 2)
+        SPREAD(2);
+    else
+        SPREAD(8);
+}
+#undef SPREAD
+
 #if SIMD == 512
 /* Lanes that one vector of 16 (32 for 16-bit elements) takes from one piece; `from` is where lane 0 would
  * lie. */
