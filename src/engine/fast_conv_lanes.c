@@ -114,7 +114,8 @@ static int64_t set_images(lanes *l, int64_t most) {
     return l->run * l->runs * l->blocks;
 }
 
-/* Images side by side are transposed twice, which costs about as much as a tenth of the lanes. */
+/* Images side by side are transposed twice, which costs about as much as a tenth of the lanes. Strides
+ * leave few taps for an element: to copy those of large images does not pay. */
 static bool set_lanes(lanes *l, int64_t n) {
     const conv *c = l->c;
     const bool narrow = c->dim[2].out < 4;
@@ -138,6 +139,9 @@ static bool set_lanes(lanes *l, int64_t n) {
         l[p].joined = d[2].x == 1 && d[1].x == d[2].in && l->every[1] == 1 && l->every[2] == 1;
         l[p].direct = l->nb == 1 && l[p].linear && c->y_dtype == l->f->sum;
     }
+    const bool far = l->nb > 1 && !narrow && l->block * l->f->word_bytes > 2 * NEAR;
+    if (far && c->taps < 4 * l->step[1] * l->step[2])
+        return false;
     return l->channel <= MOST_OFFSET / l->f->word_bytes / l->channel_words && all * 7 <= columns * 10;
 }
 
@@ -228,14 +232,18 @@ static bool set_tables(lanes *l) {
 static void set_y_lines(lanes *l) {
     const conv *c = l->c;
     const conv_dim *d = c->dim;
-    const int64_t tiles = l->chunk * l->run / l->vector / 2, room = (tiles - 1) * eng_min(l->words, l->steps);
-    const int64_t bytes = l->chunk * l->band * d[2].out * c->y_bytes, joined = c->y_batch * c->y_bytes == bytes ? l->nb : 1;
-    const int64_t lines = bytes * joined / 64 + 1, images = l->nb / joined, all = l->mr * images * lines;
-    const bool close = (l->mr * c->y_out + images * c->y_batch) * c->y_bytes < MOST_OFFSET;
-    l->y_lines = c->y_linear && !l->direct && close && all <= room ? all : 0;
+    const int64_t rows = l->chunk * l->band, tiles = l->chunk * l->run / l->vector / 2, room = (tiles - 1) * eng_min(l->words, l->steps);
+    const bool follow = c->y_linear && c->y_batch == rows * d[2].out; /* images */
+    const int64_t images = follow ? 1 : l->nb, pieces = c->y_linear ? 1 : rows;
+    const int64_t elements = c->y_linear ? rows * d[2].out * (follow ? l->nb : 1) : (d[2].out - 1) * d[2].y + 1;
+    const int64_t lines = elements * c->y_bytes / 64 + 1, all = l->mr * images * pieces * lines;
+    const bool close = (l->mr * c->y_out + images * c->y_batch + rows * d[1].y) * c->y_bytes < MOST_OFFSET;
+    l->y_lines = !l->direct && close && all <= room ? all : 0;
     l->y_line = TT_NEW_N(c->arena, int32_t, l->y_lines + l->words);
-    for (int64_t k = 0; k < l->y_lines; k++)
-        l->y_line[k] = (int32_t)((k / lines / images * c->y_out + k / lines % images * c->y_batch) * c->y_bytes + k % lines * 64);
+    for (int64_t k = 0; k < l->y_lines; k++) {
+        const int64_t piece = k / lines, row = piece / pieces;
+        l->y_line[k] = (int32_t)((row / images * c->y_out + row % images * c->y_batch + piece % pieces * d[1].y) * c->y_bytes + k % lines * 64);
+    }
     for (int64_t k = l->y_lines; k < l->y_lines + l->words; k++)
         l->y_line[k] = l->y_lines ? l->y_line[l->y_lines - 1] : 0;
 }
@@ -368,7 +376,9 @@ static void tile_rows(const lanes *l, int64_t g, int64_t unit, int64_t i, int64_
     const bool direct = l->direct && vectors % 2 == 0;
     const int64_t ld = direct ? c->y_out : eng_round_up(vectors, 2) * v;
     const char *x = l->copy + (g * l->n_blocks + b) * l->block * f->word_bytes, *w = l->w + g * l->w_group + i * l->w_row;
-    char *y = c->y + (g * c->y_group + i * c->y_out + (l->first_block + b) * l->nb * c->y_batch + first * l->band * c->dim[2].out) * c->y_bytes;
+    const conv_dim *d = c->dim;
+    const int64_t row = first * l->band, y_row = row / d[1].out * d[0].y + row % d[1].out * d[1].y;
+    char *y = c->y + (g * c->y_group + i * c->y_out + (l->first_block + b) * l->nb * c->y_batch + y_row) * c->y_bytes;
     if (direct)
         kept = y;
     for (int64_t k = 0; k < l->words; k += l->steps) {
