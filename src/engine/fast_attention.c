@@ -53,8 +53,8 @@ typedef struct forward {
     attention a;
     char *out;
     float *lse;
-    char *packed; /* keys and values of each (b, hk) as panels */
-    int64_t keys_bytes, head_bytes, q_blocks;
+    int64_t keys_bytes, head_bytes; /* of keys, and with values, of a (b, hk) as panels */
+    int64_t parts;                  /* tasks of a (b, hk) */
 } forward;
 
 static void few_task(void *context, int64_t task, int worker) {
@@ -87,9 +87,8 @@ static void few_task(void *context, int64_t task, int worker) {
         memset(sums, 0, (size_t)(m * a->ev * 4));
         f->stream((int)m, a->ev, a->s, weights, v, a->ev, sums, a->ev);
         for (int64_t i = 0; i < m; i++) {
-            a->kernels->scale_row(sums + i * a->ev, a->ev, total[i] == 0 ? 0 : 1 / total[i]);
-            a->kernels->narrow(a->dtype, p->out + (first + r + i) * a->ev * a->bytes, sums + i * a->ev,
-                               a->ev);
+            a->kernels->scale_row(a->dtype, p->out + (first + r + i) * a->ev * a->bytes, sums + i * a->ev, a->ev,
+                                  total[i] == 0 ? 0 : 1 / total[i]);
         }
     }
 }
@@ -100,14 +99,12 @@ static int64_t block_words(const attention *a) {
 }
 
 /* Keys of one head transposed for Q K^T, values in blocks of KEYS for P V. */
-static void pack_task(void *context, int64_t task, int worker) {
-    (void)worker;
-    const forward *p = context;
+static void pack_head(const forward *p, int64_t head, char *keys) {
     const attention *a = &p->a;
     const eng_flavor *f = a->f;
     const int64_t nr = f->nr, words = eng_words(f, a->e), columns = eng_round_up(a->ev, nr);
-    char *keys = p->packed + task * p->head_bytes, *values = keys + p->keys_bytes;
-    const char *k = a->k + task * a->s * a->e * a->bytes, *v = a->v + task * a->s * a->ev * a->bytes;
+    char *values = keys + p->keys_bytes;
+    const char *k = a->k + head * a->s * a->e * a->bytes, *v = a->v + head * a->s * a->ev * a->bytes;
     for (int64_t j = 0; j < a->s; j += nr)
         f->pack_cols(keys + j * words * 4, nr, (int)nr, k + j * a->e * a->bytes, a->e, eng_min(a->s - j, nr),
                      a->e);
@@ -147,22 +144,19 @@ static void multiply(const eng_flavor *f, int64_t words, const char *a, int64_t 
     for (int64_t j = 0; j < n; j += f->nr)
         for (int64_t i = 0; i < m; i += mr) {
             const int64_t rows = eng_min(m - i, mr), columns = eng_min(n - j, f->nr);
-            f->direct[1][rows](words, a + i * row_bytes, row_bytes, 4, b + j / f->nr * panel, f->nr,
+            f->direct[columns > f->nr / 2][rows](words, a + i * row_bytes, row_bytes, 4, b + j / f->nr * panel, f->nr,
                                c + i * ldc + j, ldc, accumulate, columns);
         }
 }
 
-static void block_task(void *context, int64_t task, int worker) {
-    (void)worker;
-    const forward *p = context;
+/* One block of queries of a head; keys: its packed keys and values. */
+static void query_block(const forward *p, const char *keys, int64_t head, int64_t q0) {
     const attention *a = &p->a;
     const bool pairs = a->f->per_word == 2;
     const eng_flavor *f = pairs ? a->f : &a->kernels->f32; /* what tiles multiply */
-    const int64_t heads = a->b * a->h, head = task % heads, b = head / a->h, h = head % a->h;
-    const int64_t q0 = (p->q_blocks - 1 - task / heads) * QUERIES,
-                  nq = eng_min(a->l - q0, QUERIES); /* longest first */
+    const int64_t b = head / a->h, h = head % a->h, nq = eng_min(a->l - q0, QUERIES);
     const int64_t words = eng_words(a->f, a->e), columns = eng_round_up(a->ev, f->nr);
-    const char *keys = p->packed + (b * a->hk + h / a->group) * p->head_bytes, *values = keys + p->keys_bytes;
+    const char *values = keys + p->keys_bytes;
     float *scores =
         eng_scratch_need(ENG_SLOT_A, (size_t)((2 * QUERIES * KEYS + QUERIES * (columns + a->e + 1)) * 4));
     float *weights = pairs ? scores + QUERIES * KEYS : scores, *sums = scores + 2 * QUERIES * KEYS;
@@ -174,7 +168,6 @@ static void block_task(void *context, int64_t task, int worker) {
         top[i] = -INFINITY;
         total[i] = 0;
     }
-    memset(sums, 0, (size_t)(nq * columns * 4));
     const int64_t end = a->causal ? eng_min(a->s, q0 + nq) : a->s;
     for (int64_t k0 = 0; k0 < end; k0 += KEYS) {
         const int64_t nk = eng_min(end - k0, KEYS), packed = eng_min(a->s - k0, KEYS);
@@ -187,25 +180,36 @@ static void block_task(void *context, int64_t task, int worker) {
                 a->kernels->attend(scores + i * KEYS, n, eng_round_up(nk, f->per_word), a->scale,
                                    a->mask_type, attention_mask(a, b, h, q0 + i, k0), &top[i], pairs,
                                    (char *)weights + i * KEYS * (pairs ? 2 : 4));
-            if (top[i] != before) {
+            if (k0 > 0 && top[i] != before) {
                 const float shrink = expf(before - top[i]);
                 total[i] *= shrink;
-                a->kernels->scale_row(sums + i * columns, a->ev, shrink);
+                a->kernels->scale_row(TT_F32, sums + i * columns, sums + i * columns, a->ev, shrink);
             }
             total[i] += sum;
         }
         multiply(f, eng_words(f, nk), (const char *)weights, KEYS * (pairs ? 2 : 4), nq,
                  values + k0 / KEYS * block_words(a) * columns * 4, eng_words(f, packed) * f->nr * 4, a->ev,
-                 sums, columns, true);
+                 sums, columns, k0 > 0);
     }
     for (int64_t i = 0; i < nq;
          i++) { /* a row that sees nothing is 0, and so is its logsumexp, as in PyTorch on CPU */
-        a->kernels->scale_row(sums + i * columns, a->ev, total[i] == 0 ? 0 : 1 / total[i]);
-        a->kernels->narrow(a->dtype, p->out + (head * a->l + q0 + i) * a->ev * a->bytes, sums + i * columns,
-                           a->ev);
+        a->kernels->scale_row(a->dtype, p->out + (head * a->l + q0 + i) * a->ev * a->bytes, sums + i * columns, a->ev,
+                              total[i] == 0 ? 0 : 1 / total[i]);
         p->lse[head * a->l + q0 + i] =
             total[i] == 0 ? 0 : (top[i] == -INFINITY ? 0 : top[i]) + logf(total[i]);
     }
+}
+
+/* A part of the blocks of queries that share keys: packs those first, for the caches. */
+static void part_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const forward *p = context;
+    const attention *a = &p->a;
+    const int64_t heads = a->b * a->hk, blocks = eng_blocks(a->l, QUERIES);
+    char *keys = eng_scratch_need(ENG_SLOT_B, (size_t)p->head_bytes);
+    pack_head(p, task % heads, keys);
+    for (int64_t i = task / heads; i < a->group * blocks; i += p->parts) /* the longest first */
+        query_block(p, keys, task % heads * a->group + i % a->group, (blocks - 1 - i / a->group) * QUERIES);
 }
 
 tt_status eng_sdpa(const char *attributes, const eng_tensor *in, eng_tensor *out) {
@@ -227,11 +231,8 @@ tt_status eng_sdpa(const char *attributes, const eng_tensor *in, eng_tensor *out
     const int64_t words = eng_words(a->f, a->e), columns = eng_round_up(a->ev, a->f->nr);
     p.keys_bytes = eng_round_up(a->s, a->f->nr) * words * 4;
     p.head_bytes = eng_round_up(p.keys_bytes + eng_blocks(a->s, KEYS) * block_words(a) * columns * 4, 64);
-    p.q_blocks = eng_blocks(a->l, QUERIES);
-    const int64_t bytes = a->b * a->hk * p.head_bytes + 64;
-    p.packed = eng_scratch(ENG_SLOT_SHARED, (size_t)bytes);
-    TT_CHECK(p.packed, RESOURCE_EXHAUSTED, "sdpa: no memory for %lld bytes of scratch", (long long)bytes);
-    eng_parallel(a->b * a->hk, pack_task, &p);
-    eng_parallel(a->b * a->h * p.q_blocks, block_task, &p);
+    const int64_t tasks = eng_pool_size() > 1 ? 4 * (int64_t)eng_pool_size() : 1; /* that keep all threads busy */
+    p.parts = eng_min(eng_blocks(tasks, a->b * a->hk), a->group * eng_blocks(a->l, QUERIES));
+    eng_parallel(a->b * a->hk * p.parts, part_task, &p);
     return TT_OK;
 }

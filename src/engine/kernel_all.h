@@ -78,6 +78,9 @@ enum { STREAM_DEPTH = SIMD == 512 ? 8 : 4, STREAM_AHEAD = 1024 };
 #include "engine/kernel_conv.h"
 #include "engine/kernel_pool.h"
 #include "engine/kernel_row.h"
+#define ATTEND(name) attend_##name
+#define ATTEND_STORE_BF16(p, v, n) v_put_n(TT_BF16, p, 0, v, n)
+#include "engine/kernel_attend.h"
 
 #if SIMD == 512
 #define DOTS_ROWS    8
@@ -126,5 +129,5 @@ enum { STREAM_DEPTH = SIMD == 512 ? 8 : 4, STREAM_AHEAD = 1024 };
 #define KERNELS_SHARED                                                                                       \
     .gather_rows = gather_rows, .gather_taps = gather_taps, .spread = spread, .taps_rows = taps_rows, .window_rows = window_rows, .narrow_rows = narrow_rows, .taps_dots = taps_dots, .transpose = transpose,      \
     .widen = widen, .narrow = narrow, .softmax = softmax, .softmax_backward = softmax_backward,              \
-    .norm = norm, .norm_backward = norm_backward, .attend = attend, .attend_backward = attend_backward,      \
+    .norm = norm, .norm_backward = norm_backward, .attend_backward = attend_backward,      \
     .scale_row = scale_row, .dot = dot, .add = add, .larger_rows = larger_rows, .weigh_rows = weigh_rows, .pick_row = pick_row

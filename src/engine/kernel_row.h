@@ -205,54 +205,6 @@ INLINE vf masked(const tt_dtype type, const void *mask, int64_t i, int64_t n, vf
         }                                                                                                    \
     } while (0)
 
-/* One row of one block of the flash scheme: scores become exp(score * scale + mask - top), 0 from n to width.
- */
-INLINE float attend_typed(const tt_dtype mask_type, const bool to_bf16, float *scores, int64_t n,
-                          int64_t width, float scale, const void *mask, float *top, void *out) {
-    const vf factor = v_set(scale);
-    vf best = v_set(-INFINITY);
-    EACH_VECTOR(n, const vf s = masked(mask_type, mask, i, left, v_load_n(scores + i, left) * factor);
-                v_store_n(scores + i, s, left); best = v_max(best, v_first_n(s, left, v_set(-INFINITY))););
-    const float seen = v_top(best);
-    if (seen > *top || seen != seen)
-        *top = seen;
-    const vf shift = v_set(*top == -INFINITY ? 0.f : *top);
-    vf sum = v_zero();
-    int64_t i = 0;
-    for (; i + SIMD_VL <= n; i += SIMD_VL) {
-        const vf e = v_exp(v_load(scores + i) - shift);
-        sum += e;
-        if (to_bf16)
-            v_store_bf16((uint16_t *)out + i, e);
-        else
-            v_store((float *)out + i, e);
-    }
-    for (; i < width; i += SIMD_VL) {
-        const vf e =
-            i < n ? v_first_n(v_exp(v_load_n(scores + i, n - i) - shift), n - i, v_zero()) : v_zero();
-        sum += e;
-        if (to_bf16)
-            v_store_bf16_n((uint16_t *)out + i, e, width - i);
-        else
-            v_store_n((float *)out + i, e, width - i);
-    }
-    return v_sum(sum);
-}
-
-static float attend(float *scores, int64_t n, int64_t width, float scale, tt_dtype mask_type,
-                    const void *mask, float *top, bool to_bf16, void *out) {
-#define CALL(T)                                                                                              \
-    return to_bf16 ? attend_typed(T, true, scores, n, width, scale, mask, top, out)                          \
-                   : attend_typed(T, false, scores, n, width, scale, mask, top, out)
-    BY_MASK_TYPE(mask_type, CALL);
-#undef CALL
-}
-
-static void scale_row(float *x, int64_t n, float factor) {
-    const vf f = v_set(factor);
-    EACH_VECTOR(n, v_store_n(x + i, v_load_n(x + i, left) * f, left););
-}
-
 /* scores -> p = exp(score * scale + mask - lse); dp -> p (dp - delta) scale; both 0 from n to width */
 INLINE void attend_backward_typed(const tt_dtype mask_type, float *scores, float *dp, int64_t n,
                                   int64_t width, float scale, const void *mask, float lse, float delta) {
@@ -272,8 +224,13 @@ static void attend_backward(float *scores, float *dp, int64_t n, int64_t width, 
     BY_MASK_TYPE(mask_type, CALL);
 #undef CALL
 }
-#undef BY_MASK_TYPE
-#undef BY_TYPE
+
+static void scale_row(tt_dtype type, void *dst, const float *x, int64_t n, float factor) {
+    const vf f = v_set(factor);
+#define CALL(T) EACH_VECTOR(n, v_put_n(T, dst, i, v_load_n(x + i, left) * f, left);)
+    BY_TYPE(type, CALL);
+#undef CALL
+}
 
 static float dot(const float *a, const float *b, int64_t n) {
     vf sum = v_zero();

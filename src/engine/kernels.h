@@ -126,13 +126,13 @@ typedef struct eng_kernels {
     /* writes dx, adds to dweight[n] and dbias[n] */
     void (*norm_backward)(const eng_norm *, int64_t first, int64_t rows, float *dweight, float *dbias);
     /* Row of a block of scores -> exp(score * scale + mask - *top), as f32 or bf16, zero from n to width;
-     * raises *top first if a score is higher; returns the sum. scores are overwritten. */
+     * raises *top first if a score is higher; returns the sum. scores may be overwritten. */
     float (*attend)(float *scores, int64_t n, int64_t width, float scale, tt_dtype mask_type,
                     const void *mask, float *top, bool to_bf16, void *out);
     /* scores -> p = exp(score * scale + mask - lse), dp -> p (dp - delta) scale; zero from n to width */
     void (*attend_backward)(float *scores, float *dp, int64_t n, int64_t width, float scale,
                             tt_dtype mask_type, const void *mask, float lse, float delta);
-    void (*scale_row)(float *x, int64_t n, float factor);
+    void (*scale_row)(tt_dtype type, void *dst, const float *x, int64_t n, float factor); /* dst may be x */
     float (*dot)(const float *a, const float *b, int64_t n);
     void (*add)(float *dst, const float *src, int64_t n); /* dst += src */
     /* y = the first largest of k rows, element by element; the last NaN if there are any */

@@ -29,6 +29,12 @@ INLINE vf v_dot_pairs(vf a, vf b, vf c) {
 #define STREAM_KIND  WORD_PAIR
 #define STREAM_FMA   v_dot_pairs
 #include "engine/kernel_stream.h"
+INLINE void store_pairs(void *p, vf v, int64_t n) {
+    _mm256_mask_storeu_epi16(p, v_lanes(n), (__m256i)_mm512_cvtneps_pbh((__m512)v));
+}
+#define ATTEND(name)      attend_pair_##name
+#define ATTEND_STORE_BF16 store_pairs
+#include "engine/kernel_attend.h"
 #pragma GCC pop_options
 
 #define FLAVOR_PAIRS                                                                                         \
@@ -50,13 +56,14 @@ INLINE vf v_dot_pairs(vf a, vf b, vf c) {
      .dots = DOTS_LIST(dots_pair_),                                                                          \
      .pack_dots = dots_pair_pack,                                                                            \
      .stream = stream_pair_all}
-#define AVX512_TABLE(BF16)                                                                                   \
+#define AVX512_TABLE(BF16, ATTEND)                                                                               \
     {.f32 = FLAVOR_WIDENED(f32, 4, DIRECT_F32),                                                              \
      .bf16 = BF16,                                                                                           \
      .f16 = FLAVOR_WIDENED(f16, 2, {{NULL}}),                                                                \
      .f64 = FLAVOR_F64,                                                                                      \
+     .attend = ATTEND,                                                                                       \
      KERNELS_SHARED}
 
-const eng_kernels eng_kernels_avx512 = AVX512_TABLE(FLAVOR_WIDENED(bf16, 2, {{NULL}}));
-const eng_kernels eng_kernels_avx512_bf16 = AVX512_TABLE(FLAVOR_PAIRS);
+const eng_kernels eng_kernels_avx512 = AVX512_TABLE(FLAVOR_WIDENED(bf16, 2, {{NULL}}), attend_row);
+const eng_kernels eng_kernels_avx512_bf16 = AVX512_TABLE(FLAVOR_PAIRS, attend_pair_row);
 #endif

@@ -419,6 +419,23 @@ INLINE vf v_exp(vf x) {
 #endif
 }
 
+/* 2^x for x that is hardly above 0, as a softmax's: e^x without its range above, NaN kept. */
+INLINE vf v_exp2_below(vf x) {
+    const vf c = v_max(v_set(-151.f), x), n = v_round(c), r = c - n;
+    vf p = v_set(1.52834254e-4f);
+    p = v_fma(p, r, v_set(1.33972251e-3f));
+    p = v_fma(p, r, v_set(9.61879154e-3f));
+    p = v_fma(p, r, v_set(5.55034604e-2f));
+    p = v_fma(p, r, v_set(2.40226435e-1f));
+    p = v_fma(p, r, v_set(6.93147181e-1f));
+    p = v_fma(p, r, v_set(1.f));
+#if SIMD < 512
+    return v_select(x != x, x, v_scale2(p, n));
+#else
+    return v_scale2(p, n);
+#endif
+}
+
 /* Element access by type; `type` is a constant wherever these are inlined. */
 INLINE vf v_get(tt_dtype type, const void *p, int64_t i) {
     if (type == TT_F32)
