@@ -256,7 +256,8 @@ static jit_code place_locked(const jit_program *p) {
 void jit_compile(eng_loop *l, bool large) {
     eng_isa level = eng_isa_level();
     l->whole = level >= ENG_ISA_AVX512 ? 1 : 8;
-    if (level < ENG_ISA_AVX2 || l->plain || l->n_instrs < 2 || !tt_env_int(TT_ENV_JIT))
+    bool one = l->plain || l->n_instrs < 2; /* as fast without, unless stores go past the caches */
+    if (level < ENG_ISA_AVX2 || (one && (!large || level < ENG_ISA_AVX512)) || !tt_env_int(TT_ENV_JIT))
         return;
     static _Thread_local jit_program program; /* cleared, so that it hashes by what it says */
     jit_program *p = &program;
@@ -271,6 +272,7 @@ void jit_compile(eng_loop *l, bool large) {
     if (p->failed)
         return;
     l->code = place_locked(p);
+    l->plain &= !l->code;
     for (int i = 0; l->code && i < p->n_uniforms; i++)
         l->sources[p->uniform_slot[i]].uniform = true;
     if (!large || !l->code || p->lanes == 8)

@@ -475,10 +475,10 @@ TEST(fused_graphs) {
 /* Arrays that no cache holds are written past it, where they are aligned and not read: the same values, and none beside them. */
 TEST(large_loops) {
     static const tt_dtype types[] = {TT_F32, TT_BF16};
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < 8; k++) {
         tt_arena *arena = tt_arena_create();
         hlo_graph *g = hlo_graph_create(arena, "m");
-        hlo_type t = hlo_type_make(types[k / 2], 1, (int64_t[]){(12 << 20) / tt_dtype_size(types[k / 2]) + 77});
+        hlo_type t = hlo_type_make(types[k / 2 % 2], 1, (int64_t[]){(12 << 20) / tt_dtype_size(types[k / 2 % 2]) + 77});
         size_t bytes = (size_t)hlo_type_bytes(&t);
         hlo_func_begin(g, "main", true);
         hlo_ref x = hlo_param(g, &t), y = hlo_param(g, &t), product = hlo_mul(g, x, y), sum = hlo_add(g, product, hlo_splat_like(g, x, 3));
@@ -494,7 +494,7 @@ TEST(large_loops) {
         int n_in;
         const hlo_ref *inputs;
         for (int i = 0; i < 2; i++) {
-            eng_loop *l = eng_loop_create(arena, g, false, 2, (hlo_ref[]){product, sum}, 1, &sum, &n_in, &inputs);
+            eng_loop *l = eng_loop_create(arena, g, false, k < 4 ? 2 : 1, (hlo_ref[]){product, sum}, 1, k < 4 ? &sum : &product, &n_in, &inputs);
             CHECK(l && (!l->code || eng_isa_level() < ENG_ISA_AVX512 || l->streams));
             if (i)
                 l->code = l->streams = NULL;
