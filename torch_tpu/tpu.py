@@ -408,7 +408,8 @@ class _Module(types.ModuleType):
 
     @property
     def allow_excess_precision(self):
-        """Whether a program of several ops may hand values from op to op in more precision than their dtype has; by default each op rounds."""
+        """Whether a program of several ops may hand values from op to op in more precision than their dtype has; by default each op rounds.
+        torch.compile has an option of its own for it, which is on by default."""
         return _ops.get_excess_precision()
 
     @allow_excess_precision.setter
