@@ -111,7 +111,8 @@ typedef struct adam {
 } adam;
 
 /* m += (1 - beta1)(g - m); v = beta2 v + (1 - beta2) g g; p -= lr / c1 * m / (sqrt(v) / sqrt(c2) + eps), c =
- * 1 - beta^step. AdamW shrinks p by 1 - lr decay first, Adam adds decay p to g. */
+ * 1 - beta^step, with sqrt(c2) taken out of the fraction: an element is divided once. AdamW shrinks p by 1 - lr decay first, Adam
+ * adds decay p to g. */
 static void adam_step(tt_lower *L, const group *s, const adam *a, int i, hlo_ref *const *results) {
     hlo_graph *g = L->g;
     const tt_tensor *param = s->lists[0][i];
@@ -139,10 +140,12 @@ static void adam_step(tt_lower *L, const group *s, const adam *a, int i, hlo_ref
         top = hlo_binary(g, HLO_MAXIMUM, hlo_convert(g, s->lists[4][i]->value, wide), v);
         results[4][i] = top;
     }
-    hlo_ref denominator = hlo_div(g, hlo_unary(g, HLO_SQRT, top), scalar(L, hlo_unary(g, HLO_SQRT, c2), &t));
-    denominator = hlo_add(g, denominator, number(L, &t, a->eps));
-    hlo_ref step = scalar(L, hlo_div(g, a->lr, hlo_convert(g, c1, TT_F64)), &t);
-    p = hlo_sub(g, p, hlo_div(g, hlo_mul(g, step, m), denominator));
+    hlo_ref root = hlo_unary(g, HLO_SQRT, c2);
+    hlo_ref eps = hlo_mul(g, root, hlo_scalar(g, wide, a->eps));
+    hlo_ref size = hlo_div(g, hlo_mul(g, a->lr, hlo_convert(g, root, TT_F64)), hlo_convert(g, c1, TT_F64));
+    size = hlo_convert(g, size, wide); /* all numbers before the first is spread: they are one loop */
+    hlo_ref denominator = hlo_add(g, hlo_unary(g, HLO_SQRT, top), scalar(L, eps, &t));
+    p = hlo_sub(g, p, hlo_div(g, hlo_mul(g, scalar(L, size, &t), m), denominator));
     results[0][i] = p;
     results[2][i] = m;
     results[3][i] = v;

@@ -11,10 +11,7 @@
 /* ---- keying ---- */
 static uint32_t call_epoch;
 
-static void mix(tt_key *k, uint64_t word) {
-    tt_hash_word(&k->full, word);
-    tt_hash_word(&k->family, word);
-}
+static inline void mix(tt_key *k, uint64_t word) { tt_hash_word(&k->full, word); }
 
 static void add_storage(tt_key *k, tt_arena *arena, tt_storage *s) {
     if (s->mark_epoch == call_epoch) return;
@@ -32,7 +29,7 @@ static void add_storage(tt_key *k, tt_arena *arena, tt_storage *s) {
 static tt_slot *add_slot(tt_key *k, tt_arena *arena, int arg, int element, bool is_int, double d, int64_t i) {
     uint64_t bits;
     memcpy(&bits, &d, sizeof bits);
-    tt_hash_word(&k->full, is_int ? (uint64_t)i : bits);
+    if (!k->of_family) mix(k, is_int ? (uint64_t)i : bits);
     if (k->n_slots == k->cap_slots) {
         int n = k->n_slots, cap = k->cap_slots ? 2 * n : 4;
         tt_slot *slots = TT_NEW_N(arena, tt_slot, cap); double *f = TT_NEW_N(arena, double, cap); int64_t *v = TT_NEW_N(arena, int64_t, cap);
@@ -153,10 +150,17 @@ static void key_targets(tt_key *k, tt_arena *arena, const tt_call *call) {
 
 static void key_call(tt_key *k, tt_arena *arena, const tt_call *call) {
     call_epoch++;
-    k->full = k->family = (tt_hash){(uint64_t)(uintptr_t)call->row, (uint64_t)call->n_args};
+    k->full = (tt_hash){(uint64_t)(uintptr_t)call->row, (uint64_t)call->n_args};
     mix(k, (uint64_t)tt_precision_get()[4] << 8 | (uint64_t)lower_default_float());
     for (int i = 0; i < call->n_args; i++) key_arg(k, arena, i, &call->args[i]);
     key_targets(k, arena, call);
+}
+
+/* The key of the call whatever its scalars. */
+static tt_hash family_key(tt_arena *arena, const tt_call *call) {
+    tt_key k = {.of_family = true};
+    key_call(&k, arena, call);
+    return k.full;
 }
 
 /* ---- finding the signature ---- */
@@ -168,8 +172,7 @@ enum { CONSTANTS_BEFORE_SLOTS = 2, ARGS_THAT_MAY_BE_SLOTS = 64 };
 
 static bool is_baked(uint64_t baked, int arg) { return arg < ARGS_THAT_MAY_BE_SLOTS && baked >> arg & 1; }
 
-static tt_hash slot_key(const tt_key *k, uint64_t baked) {
-    tt_hash h = k->family;
+static tt_hash slot_key(const tt_key *k, tt_hash h, uint64_t baked) {
     tt_hash_word(&h, 0x51075107);
     for (int i = 0; i < k->n_slots; i++) {
         if (k->slots[i].dim >= 0 || !is_baked(baked, k->slots[i].arg)) continue;
@@ -199,18 +202,19 @@ static tt_status find_signature(const tt_call *call, tt_key *k, tt_arena *arena,
     if (*out) return TT_OK;
     uint64_t baked = 0;
     if (!k->n_slots || call->n_args > ARGS_THAT_MAY_BE_SLOTS) return create(call, k, k->full, false, arena, &baked, out);
-    family *f = tt_map_find(families, k->family);
-    if (!f) { f = tt_calloc(1, sizeof *f); tt_map_put(families, k->family, f); }
+    const tt_hash of_family = family_key(arena, call);
+    family *f = tt_map_find(families, of_family);
+    if (!f) { f = tt_calloc(1, sizeof *f); tt_map_put(families, of_family, f); }
     if (f->known && f->n_constants >= CONSTANTS_BEFORE_SLOTS && !all_baked(k, f->baked)) {
         /* Slots of baked arguments stay parameters nobody reads; their values are in the key. */
-        tt_hash key = slot_key(k, f->baked);
+        tt_hash key = slot_key(k, of_family, f->baked);
         *out = tt_map_find(signatures, key);
         if (*out) return TT_OK;
         TT_TRY(create(call, k, key, true, arena, &baked, out));
         if ((baked & ~f->baked) == 0) return TT_OK;
         f->baked |= baked; /* it looked at a number after all: this signature holds for that number only */
         tt_map_remove(signatures, key);
-        tt_map_put(signatures, slot_key(k, f->baked), *out);
+        tt_map_put(signatures, slot_key(k, of_family, f->baked), *out);
         return TT_OK;
     }
     TT_TRY(create(call, k, k->full, false, arena, &baked, out));

@@ -5,7 +5,8 @@
 
 /* What keying a call finds out about it. Arrays live in the call arena. */
 typedef struct tt_key {
-    tt_hash full, family;             /* with, and without, the values of runtime scalars */
+    tt_hash full;
+    bool of_family;                   /* without the values of runtime scalars */
     int n_storages, cap_storages; tt_storage **storages; /* distinct, in order of appearance; storage->mark is the number */
     int n_slots, cap_slots; tt_slot *slots; double *slot_f64; int64_t *slot_i64;
 } tt_key;
