@@ -2,6 +2,8 @@
 // more, and one more to a tensor that Python holds takes the interpreter's lock. What fails here is called again boxed, which knows how to
 // fail. Must not know what an op means.
 #include "bridge/boxed.h"
+#include <ATen/ops/_embedding_bag_forward_only_ops.h>
+#include <ATen/ops/_embedding_bag_ops.h>
 #include <ATen/ops/_foreach_add_ops.h>
 #include <ATen/ops/_foreach_addcdiv_ops.h>
 #include <ATen/ops/_foreach_addcmul_ops.h>
@@ -234,7 +236,7 @@ std::optional<torch::CppFunction> make_typed(const char *name, const c10::Operat
                 ops::mean, ops::mean_dim, ops::mm, ops::bmm, ops::addmm, ops::_softmax, ops::_log_softmax,
                 ops::_softmax_backward_data, ops::_log_softmax_backward_data, ops::native_layer_norm,
                 ops::native_layer_norm_backward, ops::nll_loss_forward, ops::nll_loss_backward, ops::embedding,
-                ops::embedding_dense_backward, ops::index_select, ops::gather, ops::cat,
+                ops::embedding_dense_backward, ops::_embedding_bag, ops::_embedding_bag_forward_only, ops::index_select, ops::gather, ops::cat,
                 ops::_foreach_add__List, ops::_foreach_mul__Scalar, ops::_foreach_lerp__Scalar,
                 ops::_foreach_addcmul__Scalar, ops::_foreach_addcdiv__ScalarList,
                 ops::_foreach_div__ScalarList, ops::_fused_adam_, ops::_fused_adamw_, ops::_fused_sgd_>(name, op, taken);

@@ -34,7 +34,8 @@ static inline __attribute__((always_inline)) void sum_block(float *sum, const ch
     }
     for (int v = 0; v < vectors; v++)
         *(vf16 *)(void *)(sum + v * LANES) = a[v];
-    memcpy(sum + vectors * LANES, rest, sizeof(float) * (size_t)tail);
+    for (int64_t j = 0; j < tail; j++)
+        sum[vectors * LANES + j] = rest[j];
 }
 
 #define SUM(T, bf16)                                                                                                                    \
@@ -54,14 +55,6 @@ SUM(bf16, true)
 FAST_CLONES static void add_f32(float *sum, const float *row, int64_t n) {
     for (int64_t i = 0; i < n; i++)
         sum[i] += row[i];
-}
-
-/* Rounds n sums to the elements of a table. */
-static void store(void *to, tt_dtype dtype, loop_kernel convert, const float *sum, int64_t n) {
-    if (dtype == TT_F32)
-        memcpy(to, sum, (size_t)n * 4);
-    else
-        convert(to, sum, NULL, NULL, n);
 }
 
 /* ---- bags ---- */
@@ -97,11 +90,14 @@ static void bag_task(void *context, int64_t task, int worker) {
     for (int64_t b = first; b < last; start += s->count[b++])
         for (int64_t from = 0; from < s->width; from += BLOCK) {
             const int64_t n = eng_min(BLOCK, s->width - from), count = s->count[b];
-            float sum[BLOCK];
+            float tile[BLOCK];
+            char *to = s->y + (b * s->width + from) * size;
+            float *sum = s->dtype == TT_F32 ? (float *)(void *)to : tile;
             (s->dtype == TT_BF16 ? sum_bf16 : sum_f32)(sum, s->table + from * size, s->width * size, s->row + start, count, s->n - start, n);
             for (int64_t i = 0; s->mean && count > 0 && i < n; i++)
                 sum[i] /= (float)count;
-            store(s->y + (b * s->width + from) * size, s->dtype, s->convert, sum, n);
+            if (sum == tile)
+                s->convert(to, tile, NULL, NULL, n);
         }
 }
 
@@ -138,15 +134,26 @@ static void find_bags(bags *s, const int64_t *offsets) {
     }
 }
 
-/* Which rows are named; an index outside the table names its nearest. False: one is outside. */
-FAST_CLONES static bool rows_named(const int64_t *index, int64_t n, int64_t n_rows, int64_t *out) {
-    int64_t outside = 0;
-    for (int64_t i = 0; i < n; i++) {
-        const int64_t at = index[i] < 0 ? 0 : index[i] < n_rows ? index[i] : n_rows - 1;
-        outside |= at ^ index[i];
-        out[i] = at;
-    }
+FAST_CLONES static bool all_inside(const int64_t *index, int64_t n, int64_t n_rows) {
+    bool outside = false;
+    for (int64_t i = 0; i < n; i++)
+        outside |= (uint64_t)index[i] >= (uint64_t)n_rows;
     return !outside;
+}
+
+/* An index outside the table names its nearest row, or is an error. */
+static tt_status inside(const bags *s, const int64_t *index, bool checked, const int64_t **out) {
+    *out = index;
+    if (all_inside(index, s->n, s->n_rows))
+        return TT_OK;
+    int64_t *rows = eng_scratch_need(ENG_SLOT_SHARED, sizeof *rows * (size_t)s->n);
+    for (int64_t i = 0; i < s->n; i++) {
+        rows[i] = eng_max(0, eng_min(index[i], s->n_rows - 1));
+        TT_CHECK(!checked || rows[i] == index[i], OUT_OF_RANGE, "gather of embedding_bag: index %lld is out of bounds for dimension 0 with size %lld",
+                 (long long)index[i], (long long)s->n_rows);
+    }
+    *out = rows;
+    return TT_OK;
 }
 
 tt_status eng_embedding_bag(const char *attributes, const eng_tensor *in, eng_tensor *out) {
@@ -154,13 +161,7 @@ tt_status eng_embedding_bag(const char *attributes, const eng_tensor *in, eng_te
     bags s = {.n_rows = in[0].type.dims[0], .width = in[0].type.dims[1], .n = in[1].type.dims[0], .n_bags = in[2].type.dims[0],
               .table = in[0].data, .y = out[0].data, .bag = out[1].data, .count = out[2].data, .dtype = dtype,
               .convert = loop_find(HLO_CONVERT, TT_F32, dtype, 0), .mean = eng_composite_attr_bool(attributes, "mean", false)};
-    const int64_t *index = in[1].data;
-    int64_t *row = eng_scratch_need(ENG_SLOT_SHARED, sizeof *row * (size_t)s.n);
-    s.row = row;
-    if (!rows_named(index, s.n, s.n_rows, row) && eng_composite_attr_bool(attributes, "checked", false))
-        for (int64_t i = 0; i < s.n; i++)
-            TT_CHECK(row[i] == index[i], OUT_OF_RANGE, "gather of embedding_bag: index %lld is out of bounds for dimension 0 with size %lld",
-                     (long long)index[i], (long long)s.n_rows);
+    TT_TRY(inside(&s, in[1].data, eng_composite_attr_bool(attributes, "checked", false), &s.row));
     find_bags(&s, in[2].data);
     s.per_task = eng_max(1, 65536 / eng_max(1, s.width * (s.n / s.n_bags + 1)));
     eng_parallel(eng_blocks(s.n_bags, s.per_task), bag_task, &s);
