@@ -5,6 +5,7 @@
 #include "engine/fast_index.h"
 #include "hlo/build.h"
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +27,7 @@ typedef struct scatter {
     char *out;
     int64_t outer_count;
     int64_t group;                       /* single elements: windows that are shared out together */
+    _Atomic int64_t failed;
 } scatter;
 
 static int64_t update_offset(const scatter *s, int64_t window) {
@@ -88,13 +90,18 @@ static FAST_CLONES bool none_dropped(const int64_t *table, int64_t n) {
 }
 
 static void elements_range(void *context, int64_t from, int64_t to) {
-    const scatter *s = context;
+    scatter *s = context;
     const int kind = element_kind(s);
     int64_t table[TABLE];
     for (int64_t at = from * s->group, end = to * s->group, n; at < end; at += n) {
         n = loop_min(TABLE, end - at);
-        if (index_plan_offsets(s->p, at, n, table) >= 0)
-            return; /* was asked before */
+        const int64_t bad = index_plan_offsets(s->p, at, n, table);
+        if (bad >= 0) {
+            int64_t seen = atomic_load(&s->failed); /* the first of all */
+            while ((seen < 0 || bad < seen) && !atomic_compare_exchange_weak(&s->failed, &seen, bad))
+                ;
+            return;
+        }
         if (none_dropped(table, n))
             put_elements(s, kind, at, n, table);
         else
@@ -102,14 +109,6 @@ static void elements_range(void *context, int64_t from, int64_t to) {
                 if (table[i] >= 0)
                     put_elements(s, kind, at + i, 1, table + i);
     }
-}
-
-/* The first window that tt.bounds forbids, or -1. */
-static int64_t bad_window(const index_plan *p) {
-    int64_t table[TABLE], bad = -1;
-    for (int64_t at = 0; p->checked && at < p->n && bad < 0; at += TABLE)
-        bad = index_plan_offsets(p, at, loop_min(TABLE, p->n - at), table);
-    return bad;
 }
 
 /* Windows of one place along the first batch dim meet none of another's, if it is a batching dim of the operand too. */
@@ -213,7 +212,7 @@ tt_status eng_fast_scatter(eng_run *run, const hlo_graph *g, const hlo_node *nod
             return eng_not_mine;
         sizes[d] = loop_min(sizes[d], in->type.dims[d]);
     }
-    scatter s = {.p = &p, .size = tt_dtype_size(dtype), .dtype = dtype, .op = op, .updates = updates->data, .out = out->data};
+    scatter s = {.p = &p, .size = tt_dtype_size(dtype), .dtype = dtype, .op = op, .updates = updates->data, .out = out->data, .failed = -1};
     s.combine = takes_new ? NULL : op ? loop_find(op, dtype, dtype, 0) : NULL;
     if ((!takes_new && !s.combine) || updates->type.dtype != dtype || hlo_type_of(g, node->regions[0]->params[0])->dtype != dtype)
         return eng_not_mine;
@@ -223,13 +222,12 @@ tt_status eng_fast_scatter(eng_run *run, const hlo_graph *g, const hlo_node *nod
         return eng_not_mine;
     plan_window(&s, &p, updates);
     if (element_kind(&s) != NO_KIND) {
-        const int64_t bad = bad_window(&p), groups = independent_groups(&p);
-        if (bad >= 0)
-            return index_plan_fail(&p, bad);
+        const int64_t groups = independent_groups(&p);
         TT_TRY(copy_operand(run, g, node, in, out));
         s.group = p.n / groups;
         fast_ranges(groups, (1 << 15) / loop_max(1, s.group), elements_range, &s);
-        return TT_OK;
+        const int64_t failed = atomic_load(&s.failed);
+        return failed >= 0 ? index_plan_fail(&p, failed) : TT_OK;
     }
     const bool kept = p.n <= MOST_KEPT; /* fresh pages cost as much as the scatter */
     int64_t *offsets = kept ? eng_scratch(FAST_SCRATCH, sizeof *offsets * (size_t)p.n) : malloc(sizeof *offsets * (size_t)p.n), bad;
