@@ -1,5 +1,6 @@
 /* sort.c - sort, topk, searchsorted, bucketize. NaN counts as the greatest value. */
 #include "aten/pieces.h"
+#include <math.h>
 
 /* x sorted along dim with the positions (i64) that the elements come from. */
 static void sort_with_indices(tt_lower *L, hlo_ref x, int dim, bool descending, hlo_ref *out) {
@@ -32,8 +33,16 @@ LOWER(lower_sort) {
     return TT_OK;
 }
 
-/* topk(self, k, dim, largest, sorted) -> (values, indices); always sorted. The largest of a last dim are
- * chlo.top_k, which every plugin has a kernel for; the rest sorts. */
+/* x such that the order of chlo.top_k is PyTorch's: NaN of any sign is greatest; for the smallest it is turned round. */
+static hlo_ref in_top_order(tt_lower *L, hlo_ref x, bool largest) {
+    hlo_graph *g = L->g;
+    const bool is_float = tt_is_float(piece_type(L, x).dtype);
+    if (is_float)
+        x = hlo_select(g, hlo_compare(g, "NE", x, x), hlo_splat_like(g, x, NAN), x);
+    return largest ? x : hlo_unary(g, is_float ? HLO_NEGATE : HLO_NOT, x);
+}
+
+/* topk(self, k, dim, largest, sorted) -> (values, indices); always sorted: chlo.top_k, which every plugin has a kernel for. */
 LOWER(lower_topk) {
     hlo_graph *g = L->g;
     hlo_ref x = lower_value(L, 0), out[2];
@@ -57,9 +66,12 @@ LOWER(lower_topk) {
         lower_out(L, piece_zeros(L, TT_I64, t.rank ? t.rank : 1, t.rank ? want.dims : zero));
         return TT_OK;
     }
-    if (largest && t.dtype != TT_PRED) {
+    if (t.dtype != TT_PRED) {
         bool turned = dim != t.rank - 1;
+        x = in_top_order(L, x, largest);
         hlo_top_k(g, turned ? piece_swap(L, x, dim, t.rank - 1) : x, k, &out[0], &out[1]);
+        if (!largest)
+            out[0] = hlo_unary(g, tt_is_float(t.dtype) ? HLO_NEGATE : HLO_NOT, out[0]);
         out[1] = hlo_convert(g, out[1], TT_I64);
         for (int i = 0; turned && i < 2; i++)
             out[i] = piece_swap(L, out[i], dim, t.rank - 1);

@@ -2,7 +2,7 @@
  *
  * Keys become unsigned numbers that sort as the elements do. A row is sorted as words, the key above, the position below: words are
  * distinct, so that any way of sorting them is stable. They are spread by their leading differing bits, again and again, until few
- * are left, which go where their rank says. top_k keeps a list of (key, position). */
+ * are left, which go where their rank says. top_k sorts a list of the best words so far. */
 #include "engine/fast.h"
 #include "engine/fast_gemm.h"
 #include <stdlib.h>
@@ -448,64 +448,8 @@ tt_status eng_fast_sort(eng_run *run, const hlo_graph *g, const hlo_node *node, 
 
 /* ---- top_k ---- */
 
-typedef struct entry { uint64_t key; uint32_t at; } entry;
-
-static void sort_short(entry *e, int64_t n) {
-    for (int64_t i = 1; i < n; i++) {
-        entry x = e[i];
-        int64_t k = i;
-        for (; k > 0 && e[k - 1].key > x.key; k--)
-            e[k] = e[k - 1];
-        e[k] = x;
-    }
-}
-
-/* Stable; `other` is room for n. Returns the array that holds the result. */
-static entry *sort_entries(entry *e, entry *other, int64_t n, int key_bytes) {
-    uint32_t counts[8][256];
-    if (n <= 64) {
-        sort_short(e, n);
-        return e;
-    }
-    memset(counts, 0, sizeof counts[0] * (size_t)key_bytes);
-    for (int64_t i = 0; i < n; i++)
-        for (int b = 0; b < key_bytes; b++)
-            counts[b][e[i].key >> (8 * b) & 255]++;
-    for (int b = 0; b < key_bytes; b++) {
-        uint32_t sum = 0, *c = counts[b];
-        if (c[e[0].key >> (8 * b) & 255] == n)
-            continue;
-        for (int v = 0; v < 256; v++) {
-            uint32_t here = c[v];
-            c[v] = sum;
-            sum += here;
-        }
-        for (int64_t i = 0; i < n; i++)
-            other[c[e[i].key >> (8 * b) & 255]++] = e[i];
-        entry *swap = e;
-        e = other;
-        other = swap;
-    }
-    return e;
-}
-
-typedef struct top { order order; const eng_tensor *in; eng_tensor *out; int64_t length, k; } top;
-
-/* Cuts the list to the k best, sorted; returns how many there are. */
-static int64_t cut_list(const top *t, entry *list, entry *other, int64_t n) {
-    entry *sorted = sort_entries(list, other, n, t->order.size);
-    n = loop_min(n, t->k);
-    if (sorted != list)
-        memcpy(list, sorted, sizeof *list * (size_t)n);
-    return n;
-}
-
-static FAST_CLONES int any_below(const uint64_t *keys, uint64_t limit, int64_t n) {
-    int hits = 0;
-    for (int64_t i = 0; i < n; i++)
-        hits |= keys[i] < limit;
-    return hits;
-}
+typedef struct top { order order; const eng_tensor *in; eng_tensor *out; int64_t length, k; int at_bits; } top;
+enum { TOP_BLOCK = 32 };
 
 /* Whether any of n elements may beat x, the k-th best so far: is greater, the same, or NaN. */
 static FAST_CLONES int any_beats_f32(const float *x, float limit, int64_t n) {
@@ -535,50 +479,72 @@ static bool may_enter(const top *t, const char *x, const char *last, int64_t n) 
     return true;
 }
 
-enum { TOP_BLOCK = 32 };
-
-/* Keeps the best in a list that is cut when full; after that only what beats the k-th may enter, which most blocks have nothing of. */
-static int64_t select_best(const top *t, const char *x, entry *list, entry *other, int64_t room) {
-    int64_t n = 0, n_best = 0;
-    uint64_t limit = 0, keys[TOP_BLOCK];
-    bool limited = false;
+/* Words of the k best, sorted, in a list that is cut when full; after that only what is before the k-th may enter, which most blocks
+ * have nothing of. */
+static void select_best(const top *t, const row *r, word *list, word *other, int64_t full) {
+    const word mask = ((word)1 << r->at_bits) - 1;
+    word limit = INT64_MAX, words[TOP_BLOCK];
+    int64_t n = 0;
     for (int64_t at = 0; at < t->length; at += TOP_BLOCK) {
-        int64_t m = loop_min(TOP_BLOCK, t->length - at);
-        int hits = !limited;
-        if (limited && !may_enter(t, x + at * t->order.size, x + (int64_t)list[n_best - 1].at * t->order.size, m))
+        const int64_t m = loop_min(TOP_BLOCK, t->length - at);
+        const char *x = r->x + at * t->order.size;
+        if (limit != INT64_MAX && !may_enter(t, x, r->x + (limit & mask) * t->order.size, m))
             continue;
-        keys_of(&t->order, x + at * t->order.size, m, keys);
-        if (limited)
-            hits = any_below(keys, limit, m);
-        for (int64_t i = 0; hits && i < m; i++) {
-            if (limited && keys[i] >= limit)
-                continue;
-            list[n++] = (entry){keys[i], (uint32_t)(at + i)};
-            if (n < room)
-                continue;
-            n = cut_list(t, list, other, n);
-            limited = n == t->k;
-            n_best = n;
-            limit = list[n - 1].key;
+        words_at(r, at, m, words);
+        for (int64_t i = 0; i < m; i++) {
+            list[n] = words[i];
+            n += words[i] < limit;
         }
+        if (n <= full)
+            continue;
+        sort_words(list, other, n, r->at_bits, false);
+        n = t->k;
+        limit = list[n - 1];
     }
-    return cut_list(t, list, other, n);
+    sort_words(list, other, n, r->at_bits, false);
+}
+
+/* Keys of 64 bits may not fit into words; then the row is sorted whole. */
+static bool row_fits(const top *t, row *r) {
+    if (t->order.size < 8)
+        return true;
+    r->part = t->length;
+    bounds_range(r, 0, 1);
+    r->least = r->bounds[0][0];
+    return bits_of(r->bounds[0][1] - r->least) + r->at_bits <= WORD_BITS;
+}
+
+static void top_of_sorted(const top *t, const char *x, char *values, int32_t *places) {
+    const int64_t n = t->length, size = t->order.size;
+    char *sorted = tt_malloc((size_t)(n * (size + 4 + 2 * (int64_t)sizeof(word))));
+    int32_t *at = (int32_t *)(void *)(sorted + n * (size + 2 * (int64_t)sizeof(word)));
+    const char *in[] = {x, NULL};
+    char *out[] = {sorted + 2 * n * (int64_t)sizeof(word), (char *)at};
+    const int sizes[] = {(int)size, 0}, iota_sizes[] = {(int)size, 4};
+    const sorter s = {t->order, 2, in, out, sizes, iota_sizes, n};
+    sort_row(&s, 0, (word *)(void *)sorted);
+    memcpy(values, out[0], (size_t)(t->k * size));
+    memcpy(places, at, (size_t)t->k * sizeof *at);
+    free(sorted);
 }
 
 static void top_range(void *context, int64_t from, int64_t to) {
     const top *t = context;
-    int size = t->order.size, index_size = tt_dtype_size(t->out[1].type.dtype);
-    int64_t room = loop_min(t->length, t->k <= 24 ? t->k + 12 : 2 * t->k + 32);
-    entry *list = malloc(sizeof *list * 2 * (size_t)(room + 1));
-    if (!list)
-        return;
+    const int64_t size = t->order.size, full = loop_max(2 * t->k, TOP_BLOCK);
+    const sorter s = {.order = t->order, .length = t->length};
+    word *list = tt_malloc(sizeof *list * 2 * (size_t)(full + TOP_BLOCK)), *other = list + full + TOP_BLOCK;
     for (int64_t r = from; r < to; r++) {
-        const char *x = (const char *)t->in->data + r * t->length * size;
-        int64_t n = select_best(t, x, list, list + room + 1, room);
-        for (int64_t i = 0; i < n; i++) {
-            memcpy((char *)t->out->data + (r * t->k + i) * size, x + (int64_t)list[i].at * size, (size_t)size);
-            tt_element_set_int(t->out[1].type.dtype, (char *)t->out[1].data + (r * t->k + i) * index_size, list[i].at);
+        char *values = (char *)t->out->data + r * t->k * size;
+        int32_t *at = (int32_t *)t->out[1].data + r * t->k;
+        row here = {.s = &s, .x = (const char *)t->in->data + r * t->length * size, .at_bits = t->at_bits};
+        if (!row_fits(t, &here)) {
+            top_of_sorted(t, here.x, values, at);
+            continue;
         }
+        select_best(t, &here, list, other, full);
+        const word mask = ((word)1 << here.at_bits) - 1;
+        pick(here.x, (int)size, list, mask, t->k, values);
+        places(list, mask, 4, t->k, (char *)at);
     }
     free(list);
 }
@@ -588,8 +554,10 @@ tt_status eng_fast_top_k(eng_run *run, const hlo_graph *g, const hlo_node *node,
     top t = {.order = order_make(in->type.dtype, true, true), .in = in, .out = out, .k = hlo_attr_int(node, HLO_A_K, -1)};
     (void)run, (void)g;
     t.length = rank ? in->type.dims[rank - 1] : 0;
-    if (!key_dtype(t.order.dtype) || !rank || t.k < 0 || t.k > t.length || t.length > UINT32_MAX || out->type.dims[rank - 1] != t.k)
+    if (!key_dtype(t.order.dtype) || !rank || t.k < 0 || t.k > t.length || t.length > INT32_MAX || out->type.dims[rank - 1] != t.k ||
+        out[1].type.dtype != TT_I32)
         return eng_not_mine;
+    t.at_bits = bits_of((uint64_t)t.length - 1);
     if (t.k && hlo_type_elements(&in->type))
         fast_ranges(hlo_type_elements(&in->type) / t.length, loop_max(1, (1 << 15) / t.length), top_range, &t);
     return TT_OK;
