@@ -208,20 +208,55 @@ static hlo_ref read_rows(tt_lower *L, const sampler *s, hlo_ref image, const cor
     return v == HLO_NONE ? v : hlo_select(L->g, over_rows(L, s, c->inside), v, hlo_splat_like(L->g, v, 0));
 }
 
+/* One corner of all: [N, 1, places]. */
+static hlo_ref as_tap(tt_lower *L, const sampler *s, hlo_ref v) {
+    int64_t dims[3] = {s->n, 1, s->places};
+    return hlo_reshape(L->g, v, 3, dims);
+}
+
+/* [N, C, places]: sums over taps of weight[N, taps, places] image[N, C, at], at: i32 [N, taps, places], below 0 for nothing. The
+ * composite tt.pick. */
+static hlo_ref picked(tt_lower *L, const sampler *s, hlo_ref image, int taps, const hlo_ref *at, const hlo_ref *weight) {
+    static const int64_t first[3] = {0, 2, 1};
+    hlo_graph *g = L->g;
+    hlo_ref in[3] = {image, hlo_concatenate(g, taps, at, 1), hlo_concatenate(g, taps, weight, 1)}, q[3], sum = HLO_NONE, out;
+    hlo_composite c = hlo_composite_begin(g, "tt.pick", NULL, 3, in, q);
+    hlo_ref rows = to_rows(L, s, q[0], s->pixels);
+    int64_t dims[2] = {s->n, s->places}, planes[3] = {s->n, s->places, s->c};
+    hlo_type it = hlo_type_make(TT_I32, 2, dims);
+    hlo_ref base = hlo_mul(g, hlo_iota(g, &it, 0), hlo_splat_int(g, &it, s->pixels)), none = hlo_splat_int(g, &it, 0);
+    for (int k = 0; k < taps; k++) {
+        hlo_ref flat = hlo_reshape(g, hlo_slice_dim(g, q[1], 1, k, k + 1, 1), 2, dims);
+        hlo_ref v = read_rows(L, s, rows, &(corner){.flat = hlo_add(g, base, hlo_binary(g, HLO_MAXIMUM, flat, none)),
+                                                    .inside = hlo_compare(g, "GE", flat, none)});
+        v = hlo_mul(g, v, over_rows(L, s, hlo_reshape(g, hlo_slice_dim(g, q[2], 1, k, k + 1, 1), 2, dims)));
+        sum = k ? hlo_add(g, sum, v) : v;
+    }
+    sum = hlo_transpose(g, hlo_reshape(g, sum, 3, planes), first);
+    hlo_composite_end(g, &c, 1, &sum, &out);
+    return out;
+}
+
 /* grid_sampler_2d, 3d(input, grid, interpolation_mode, padding_mode, align_corners); param: spatial dims */
 LOWER(lower_grid_sampler) {
+    enum { MOST_CORNERS = 16 };
     sampler s;
     hlo_graph *g = L->g;
     TT_TRY(read_sampler(L, 0, &s));
-    hlo_ref image = hlo_convert(g, to_rows(L, &s, lower_value(L, 0), s.pixels), s.plane.dtype), sum = HLO_NONE;
+    hlo_ref at[MOST_CORNERS], weight[MOST_CORNERS];
+    int64_t planes[3] = {s.n, s.c, s.pixels}, dims[HLO_MAX_RANK] = {s.n, s.c};
+    hlo_type it = hlo_type_with(&s.plane, TT_I32);
+    hlo_ref base = hlo_mul(g, hlo_iota(g, &it, 0), hlo_splat_int(g, &it, s.pixels)), nothing = hlo_splat_int(g, &it, -1);
     for (int k = 0, n = corner_count(&s); k < n; k++) {
         corner c = corner_at(L, &s, k);
-        hlo_ref v = read_rows(L, &s, image, &c);
-        if (c.weight != HLO_NONE)
-            v = hlo_mul(g, v, over_rows(L, &s, c.weight));
-        sum = k ? hlo_add(g, sum, v) : v;
+        at[k] = as_tap(L, &s, hlo_select(g, c.inside, hlo_sub(g, c.flat, base), nothing));
+        weight[k] = as_tap(L, &s, c.weight == HLO_NONE ? number(L, &s, 1) : c.weight);
     }
-    lower_out(L, hlo_convert(g, from_rows(L, &s, sum, s.places, true), s.x.dtype));
+    for (int d = 0; d < s.axes; d++)
+        dims[d + 2] = s.axis[d].out;
+    hlo_ref image = hlo_reshape(g, hlo_convert(g, lower_value(L, 0), s.plane.dtype), 3, planes);
+    hlo_ref y = picked(L, &s, image, corner_count(&s), at, weight);
+    lower_out(L, hlo_convert(g, hlo_reshape(g, y, s.axes + 2, dims), s.x.dtype));
     return TT_OK;
 }
 

@@ -22,6 +22,7 @@
  *   an index that nobody reads has no data
  * tt.resample(x[B, H, W], at[k, h], weight[k, h], at[l, w], weight[l, w]) -> y[B, h, w]; rows and columns of y are sums of weighted
  *   rows and columns of x; at: i32, negative for nothing
+ * tt.pick(x[B, C, P], at[B, k, Q], weight[B, k, Q]) -> y[B, C, Q]; y[b, c, q] is the sum over k of weight[b, k, q] x[b, c, at[b, k, q]]
  * tt.max_pool_backward(grad[B, ..], index[B, ..]) -> dx[B, ..]; index: i64, the place in dx's plane that each grad goes to */
 #include "engine/composite.h"
 #include <ctype.h>
@@ -230,6 +231,13 @@ static bool fits_resample(const signature *s) {
            fits_axis(s->in[1], s->in[2], y->dims[1]) && fits_axis(s->in[3], s->in[4], y->dims[2]);
 }
 
+static bool fits_pick(const signature *s) {
+    const hlo_type *x = s->in[0], *at = s->in[1], *y = s->out[0];
+    return s->n_in == 3 && s->n_out == 1 && x->rank == 3 && at->rank == 3 && y->rank == 3 && x->dtype == TT_F32 && at->dtype == TT_I32 &&
+           s->in[2]->dtype == TT_F32 && hlo_dims_equal(at, s->in[2]) && y->dtype == TT_F32 && at->dims[0] == x->dims[0] && at->dims[1] > 0 &&
+           x->dims[0] == y->dims[0] && x->dims[1] == y->dims[1] && y->dims[2] == at->dims[2];
+}
+
 static const struct {
     const char *name;
     bool (*fits)(const signature *);
@@ -248,6 +256,7 @@ static const struct {
     {"tt.sum_rows", fits_sum_rows, eng_sum_rows},
     {"tt.max_pool", fits_max_pool, eng_max_pool},
     {"tt.resample", fits_resample, eng_resample},
+    {"tt.pick", fits_pick, eng_pick},
     {"tt.max_pool_backward", fits_max_pool_backward, eng_max_pool_backward},
 };
 

@@ -1,5 +1,5 @@
-/* fast_resample.c - the composite tt.resample: planes whose rows and columns are weighted sums of few others. Part of composite.c; knows
- * no graph. Either the columns of every row that is needed are summed first, or the rows: whichever is less work. */
+/* fast_resample.c - the composites tt.resample, planes whose rows and columns are weighted sums of few others, and tt.pick. Part of
+ * composite.c; knows no graph. Either the columns of every row that is needed are summed first, or the rows: whichever is less work. */
 #include "engine/composite.h"
 #include "engine/fast.h"
 #include <string.h>
@@ -122,5 +122,34 @@ tt_status eng_resample(const char *attributes, const eng_tensor *in, eng_tensor 
     p.band = (r->out + p.bands - 1) / p.bands;
     p.bands = (r->out + p.band - 1) / p.band;
     eng_parallel(p.planes * p.bands, resample_task, &p);
+    return TT_OK;
+}
+
+/* ---- tt.pick: planes of sums of elements from anywhere ---- */
+
+typedef struct picking { int64_t channels, pixels, taps, places; const float *x, *weight; const int32_t *at; float *y; const eng_kernels *kernels; } picking;
+
+static void pick_planes(void *context, int64_t from, int64_t to) {
+    const picking *p = context;
+    for (int64_t i = from; i < to; i++) {
+        const int64_t table = i / p->channels * p->taps * p->places;
+        p->kernels->pick_row(p->x + i * p->pixels, p->taps, p->at + table, p->weight + table, p->places, p->y + i * p->places);
+    }
+}
+
+FAST_CLONES static int32_t largest(const int32_t *x, int64_t n) {
+    int32_t most = -1;
+    for (int64_t i = 0; i < n; i++)
+        most = x[i] > most ? x[i] : most;
+    return most;
+}
+
+tt_status eng_pick(const char *attributes, const eng_tensor *in, eng_tensor *out) {
+    const int64_t *x = in[0].type.dims, *at = in[1].type.dims;
+    const picking p = {x[1], x[2], at[1], at[2], in[0].data, in[2].data, in[1].data, out[0].data, eng_kernels_get()};
+    (void)attributes;
+    TT_CHECK(largest(p.at, hlo_type_elements(&in[1].type)) < p.pixels, INVALID_ARGUMENT, "tt.pick: a place outside");
+    if (hlo_type_elements(&out[0].type))
+        fast_ranges(x[0] * x[1], (1 << 14) / (p.places * p.taps), pick_planes, (void *)(uintptr_t)&p);
     return TT_OK;
 }
