@@ -491,9 +491,12 @@ tt_status eng_fast_convolution(eng_run *run, const hlo_graph *g, const hlo_node 
     if (full < all)
         memset(out->data, 0, (size_t)hlo_type_bytes(&out->type)); /* phases without taps */
     const bool narrow = whole.outs <= 8 && whole.channels <= 8; /* conv_direct's */
+    int64_t most_taps = 0;
+    for (int64_t phase = 0; phase < full; phase++)
+        most_taps = eng_max(most_taps, c[phase].taps);
     bool done = false;
     tt_status status = TT_OK;
-    if (full > 1 && !narrow && !c->tap_major && whole.y_out != 1)
+    if (full > 1 && most_taps > 1 && !narrow && !c->tap_major && whole.y_out != 1)
         status = conv_by_lanes(c, full, &done);
     for (int64_t phase = 0; phase < full && !done && !status; phase++)
         status = run_phase(&c[phase]);

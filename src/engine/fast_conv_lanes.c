@@ -23,7 +23,7 @@ typedef struct lanes {
     bool linear, direct, joined;        /* lanes follow each other as positions do in y, and are y's; planes of x have no gaps */
     int64_t first_block, n_blocks;      /* that the copy holds */
     char *copy;
-    int64_t words, steps;               /* of all k; k at a time */
+    int64_t words, steps, pass;         /* of all k; k at a time; k that all rows pass over together */
     int64_t y_lines;
     int32_t *y_line;                    /* the same of y, for the tiles of a unit after the first; 0: too many */
     int32_t *x_at, *w_at, *w_line;      /* by word of k, in bytes; w_line: lines of what w_at reads, to fetch ahead */
@@ -140,7 +140,7 @@ static bool set_lanes(lanes *l, int64_t n) {
         l[p].direct = l->nb == 1 && l[p].linear && c->y_dtype == l->f->sum;
     }
     const bool far = l->nb > 1 && !narrow && l->block * l->f->word_bytes > 2 * NEAR;
-    if (far && c->taps < 4 * l->step[1] * l->step[2])
+    if (c->taps < (far ? 4 : 2) * l->step[1] * l->step[2])
         return false;
     return l->channel <= MOST_OFFSET / l->f->word_bytes / l->channel_words && all * 7 <= columns * 10;
 }
@@ -367,8 +367,8 @@ static void put_lanes(const lanes *l, int64_t g, int64_t b, int64_t i, int64_t m
 }
 
 /* ---- the product ---- */
-/* Rows [i, i + m) of a unit: a chunk of the runs of a block. */
-static void tile_rows(const lanes *l, int64_t g, int64_t unit, int64_t i, int64_t m, int64_t i_next, char *kept) {
+/* Rows [i, i + m) of a unit: a chunk of the runs of a block; a pass over k from k0 on. */
+static void tile_rows(const lanes *l, int64_t g, int64_t unit, int64_t i, int64_t m, int64_t i_next, int64_t k0, char *kept) {
     const conv *c = l->c;
     const eng_flavor *f = l->f;
     const int64_t b = unit / l->chunks, first = unit % l->chunks * l->chunk, runs = eng_min(l->chunk, l->runs - first);
@@ -381,11 +381,12 @@ static void tile_rows(const lanes *l, int64_t g, int64_t unit, int64_t i, int64_
     char *y = c->y + (g * c->y_group + i * c->y_out + (l->first_block + b) * l->nb * c->y_batch + y_row) * c->y_bytes;
     if (direct)
         kept = y;
-    for (int64_t k = 0; k < l->words; k += l->steps) {
-        const int64_t words = eng_min(l->words - k, l->steps);
-        const bool more = k + l->steps < l->words;
+    const int64_t end = eng_min(l->words, k0 + l->pass);
+    for (int64_t k = k0; k < end; k += l->steps) {
+        const int64_t words = eng_min(end - k, l->steps);
+        const bool more = k + l->steps < end;
         const char *next = more ? w : w + (i_next - i) * l->w_row;
-        const int32_t *next_at = l->w_line + (more ? k + l->steps : 0);
+        const int32_t *next_at = l->w_line + (more ? k + l->steps : k0);
         for (int64_t j = 0; j < vectors; j += 2) {
             const int64_t at = lane_at(l, first * l->run + j * v), other = j + 1 < vectors ? lane_at(l, first * l->run + (j + 1) * v) : at;
             f->lanes[m](words, w, l->w_row, l->w_at + k, x + at * f->word_bytes, x + other * f->word_bytes, l->x_at + k, next, next_at,
@@ -394,7 +395,7 @@ static void tile_rows(const lanes *l, int64_t g, int64_t unit, int64_t i, int64_
             next_at = l->y_line + eng_min(j / 2 * words, l->y_lines);
         }
     }
-    if (!direct)
+    if (!direct && end == l->words)
         put_lanes(l, g, b, i, m, first, runs, kept, ld);
 }
 
@@ -405,10 +406,16 @@ static void lanes_task(void *context, int64_t task, int worker) {
     const int64_t row_block = task % l->row_blocks, part = task / l->row_blocks % l->unit_blocks, g = task / l->row_blocks / l->unit_blocks;
     const int64_t i0 = row_block * l->block_rows, last = eng_min(l->c->outs, i0 + l->block_rows);
     const int64_t u0 = part * l->block_units, end = eng_min(l->n_blocks * l->chunks, u0 + l->block_units);
-    char *kept = eng_scratch_need(ENG_SLOT_C, (size_t)(l->mr * (l->chunk * l->run + l->vector) * (l->f->sum == TT_F64 ? 8 : 4)));
-    for (int64_t i = i0; i < last; i += l->mr)
+    const bool passes = l->pass < l->words;
+    const int64_t row_bytes = (l->chunk * l->run + l->vector) * (l->f->sum == TT_F64 ? 8 : 4);
+    char *kept = eng_scratch_need(ENG_SLOT_C, (size_t)((passes ? l->block_rows : l->mr) * row_bytes));
+    for (int64_t u = u0; u < end && passes; u++)
+        for (int64_t k = 0; k < l->words; k += l->pass)
+            for (int64_t i = i0; i < last; i += l->mr)
+                tile_rows(l, g, u, i, eng_min(last - i, l->mr), i + l->mr < last ? i + l->mr : i, k, kept + (i - i0) * row_bytes);
+    for (int64_t i = i0; i < last && !passes; i += l->mr)
         for (int64_t u = u0; u < end; u++)
-            tile_rows(l, g, u, i, eng_min(last - i, l->mr), i + l->mr < last ? i + l->mr : i, kept);
+            tile_rows(l, g, u, i, eng_min(last - i, l->mr), i + l->mr < last ? i + l->mr : i, 0, kept);
 }
 
 /* What a unit reads of the copy stays in the second cache, unless the weights, which every unit reads, do not. */
@@ -419,6 +426,10 @@ static void set_chunk(lanes *l) {
     const int64_t most = eng_max(1, eng_min(CHUNK_LANES / l->run, (rows - taps) / l->step[1] / l->band));
     l->chunk = eng_blocks(l->runs, eng_blocks(l->runs, most));
     l->chunks = eng_blocks(l->runs, l->chunk);
+    /* long sums over whole vectors of images pass over the copy together, as far as it stays near */
+    const int64_t near = NEAR / 2 / (l->nb * l->f->word_bytes * l->steps), kept = c->outs * l->chunk * l->run;
+    const bool passes = l->nb % l->vector == 0 && !l->direct && kept <= 1 << 18;
+    l->pass = passes ? l->steps * eng_max(1, near) : l->words;
 }
 
 /* Cuts rows and units as threads need; sums do not depend on it. */
