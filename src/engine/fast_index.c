@@ -263,6 +263,18 @@ static __attribute__((noinline, optimize("O3", "unroll-loops"))) void pick(char 
     }
 }
 
+/* Rows side by side from rows anywhere: those to come are asked for, or each waits for memory in turn. */
+static char *write_rows(char *dst, const char *src, const int64_t *table, int64_t step, int64_t n, int64_t bytes) {
+    enum { AHEAD = 8, ASKED = 256 };
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t at = 0; i + AHEAD < n && at < loop_min(bytes, ASKED); at += 64)
+            __builtin_prefetch(src + table[(i + AHEAD) * step] + at);
+        memcpy(dst, src + table[i * step], (size_t)bytes);
+        dst += bytes;
+    }
+    return dst;
+}
+
 /* Writes what dims from d inwards say; returns where it stopped. */
 static char *write_dims(const nest *s, int d, char *dst, const char *src, const int64_t *table) {
     int64_t n = d < s->n ? s->dims[d] : 1;
@@ -280,6 +292,8 @@ static char *write_dims(const nest *s, int d, char *dst, const char *src, const 
                 memcpy(dst + i * s->size, src + table[0] + i * s->step[d], (size_t)s->size);
         return dst + n * s->size;
     }
+    if (d == s->n - 2 && s->is_batch[d] && !s->is_batch[d + 1] && s->step[d + 1] == s->size)
+        return write_rows(dst, src, table, s->step[d], n, s->dims[d + 1] * s->size);
     for (int64_t i = 0; i < n; i++)
         dst = s->is_batch[d] ? write_dims(s, d + 1, dst, src, table + i * s->step[d]) : write_dims(s, d + 1, dst, src + i * s->step[d], table);
     return dst;
