@@ -135,10 +135,10 @@ static void find_bags(bags *s, const int64_t *offsets) {
 }
 
 FAST_CLONES static bool all_inside(const int64_t *index, int64_t n, int64_t n_rows) {
-    bool outside = false;
+    uint64_t signs = 0; /* of the index, and of what is left after it */
     for (int64_t i = 0; i < n; i++)
-        outside |= (uint64_t)index[i] >= (uint64_t)n_rows;
-    return !outside;
+        signs |= (uint64_t)index[i] | ((uint64_t)n_rows - 1 - (uint64_t)index[i]);
+    return !(signs >> 63);
 }
 
 /* An index outside the table names its nearest row, or is an error. */
