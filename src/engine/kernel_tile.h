@@ -16,7 +16,7 @@ INLINE void TILE(body)(const int mr, const int nv, const bool packed, int64_t wo
         row_bytes = sizeof(TILE_T);
         word_bytes = mr * (int64_t)sizeof(TILE_T);
     }
-    _Pragma("GCC unroll 14") for (int i = 0; i < mr; i++) for (int j = 0; j < nv; j++)
+    _Pragma("GCC unroll 14") for (int i = 0; packed && i < mr; i++) for (int j = 0; j < nv; j++)
         v_prefetch(c + i * ldc + j * TILE_VL);
     for (int64_t k = 0; k < words; k++) {
         TILE_V bv[2];

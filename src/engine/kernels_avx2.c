@@ -10,6 +10,7 @@ const eng_kernels eng_kernels_avx2 = {
     .f16 = FLAVOR_WIDENED(f16, 2, {{NULL}}),
     .f64 = FLAVOR_F64,
     .attend = attend_row,
+    .narrow_rows = narrow_rows,
     KERNELS_SHARED,
 };
 #endif

@@ -35,6 +35,21 @@ INLINE void store_pairs(void *p, vf v, int64_t n) {
 #define ATTEND(name)      attend_pair_##name
 #define ATTEND_STORE_BF16 store_pairs
 #include "engine/kernel_attend.h"
+/* Sums of pairs: the processor has flushed their denormals already, as it does here. */
+static void narrow_pair_rows(tt_dtype type, void *dst, int64_t ldd, const float *src, int64_t ld, int64_t rows, int64_t n) {
+    if (type != TT_BF16) {
+        narrow_rows(type, dst, ldd, src, ld, rows, n);
+        return;
+    }
+    uint16_t *to = dst;
+    for (int64_t r = 0; r < rows; r++, to += ldd, src += ld) {
+        int64_t i = 0;
+        for (; i + 32 <= n; i += 32)
+            _mm512_storeu_si512(to + i, (__m512i)_mm512_cvtne2ps_pbh((__m512)v_load(src + i + 16), (__m512)v_load(src + i)));
+        for (; i < n; i += 16)
+            store_pairs(to + i, v_load_n(src + i, n - i), n - i);
+    }
+}
 #pragma GCC pop_options
 
 #define FLAVOR_PAIRS                                                                                         \
@@ -56,14 +71,15 @@ INLINE void store_pairs(void *p, vf v, int64_t n) {
      .dots = DOTS_LIST(dots_pair_),                                                                          \
      .pack_dots = dots_pair_pack,                                                                            \
      .stream = stream_pair_all}
-#define AVX512_TABLE(BF16, ATTEND)                                                                               \
+#define AVX512_TABLE(BF16, ATTEND, NARROW)                                                                               \
     {.f32 = FLAVOR_WIDENED(f32, 4, DIRECT_F32),                                                              \
      .bf16 = BF16,                                                                                           \
      .f16 = FLAVOR_WIDENED(f16, 2, {{NULL}}),                                                                \
      .f64 = FLAVOR_F64,                                                                                      \
      .attend = ATTEND,                                                                                       \
+     .narrow_rows = NARROW,                                                                                  \
      KERNELS_SHARED}
 
-const eng_kernels eng_kernels_avx512 = AVX512_TABLE(FLAVOR_WIDENED(bf16, 2, {{NULL}}), attend_row);
-const eng_kernels eng_kernels_avx512_bf16 = AVX512_TABLE(FLAVOR_PAIRS, attend_pair_row);
+const eng_kernels eng_kernels_avx512 = AVX512_TABLE(FLAVOR_WIDENED(bf16, 2, {{NULL}}), attend_row, narrow_rows);
+const eng_kernels eng_kernels_avx512_bf16 = AVX512_TABLE(FLAVOR_PAIRS, attend_pair_row, narrow_pair_rows);
 #endif

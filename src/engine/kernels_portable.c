@@ -8,5 +8,6 @@ const eng_kernels eng_kernels_portable = {
     .f16 = FLAVOR_WIDENED(f16, 2, {{NULL}}),
     .f64 = FLAVOR_F64,
     .attend = attend_row,
+    .narrow_rows = narrow_rows,
     KERNELS_SHARED,
 };
