@@ -13,8 +13,9 @@ typedef struct runs { int n; int64_t size[HLO_MAX_RANK], stride[HLO_MAX_RANK], c
 
 typedef struct job {
     hlo_op op;
-    tt_dtype dtype, acc;        /* of x; of what results are gathered in */
+    tt_dtype dtype, acc, out;   /* of x; of what results are gathered in; of results: f32 if a sum reads 16 bits */
     int size, acc_size;
+    bool squares;               /* x holds the roots of what is added */
     bool shorts;                /* short rows that follow on */
     bool wide;                  /* float sum or product: f64 gathers f32 pieces */
     const char *x;
@@ -24,7 +25,7 @@ typedef struct job {
     int64_t per_row, units, segments, segment; /* units of work for each result (or column block); pieces per row; units in a segment */
     int64_t fold;               /* columns: so many neighbours are one result in the end */
     int64_t blocks, width, group; /* columns: blocks of columns, their width; rows taken together */
-    loop_kernel row, combine, add, widen;
+    loop_kernel row, combine, add, widen, multiply;
 } job;
 
 static void runs_add(runs *r, int64_t size, int64_t stride, bool merge) {
@@ -112,6 +113,10 @@ static void short_rows(const job *j, int64_t from, int64_t to) {
                 j->widen(wide, x, NULL, NULL, n);
                 x = (const char *)wide;
             }
+            if (j->squares) {
+                j->multiply(wide, x, x, NULL, n);
+                x = (const char *)wide;
+            }
             j->combine(acc, acc, x, NULL, n);
         }
     }
@@ -156,6 +161,10 @@ static void add_rows(const job *j, columns *c, const char *x, int64_t width) {
     }
     if (j->widen) {
         j->widen(c->converted, x, NULL, NULL, width);
+        x = (const char *)c->converted;
+    }
+    if (j->squares) {
+        j->multiply(c->converted, x, x, NULL, width);
         x = (const char *)c->converted;
     }
     j->add(c->f32, c->f32, x, NULL, width);
@@ -235,21 +244,22 @@ static void finish(job *j, const eng_tensor *init, eng_tensor *out) {
         j->combine(j->result, j->result, j->result + s * j->n_out * j->acc_size, NULL, j->n_out);
     if (j->fold > 1)
         fold(j);
-    fast_identity(j->op, j->dtype, identity);
-    memcpy(first, init->data, (size_t)j->size);
-    if (memcmp(first, identity, (size_t)j->size)) {
-        loop_kernel to_acc = loop_find(HLO_CONVERT, j->dtype, j->acc, 0);
-        if (j->acc == j->dtype)
-            memcpy(start, first, (size_t)j->size);
+    const size_t size = (size_t)tt_dtype_size(j->out);
+    fast_identity(j->op, j->out, identity);
+    memcpy(first, init->data, size);
+    if (memcmp(first, identity, size)) {
+        loop_kernel to_acc = loop_find(HLO_CONVERT, j->out, j->acc, 0);
+        if (j->acc == j->out)
+            memcpy(start, first, size);
         else
             to_acc(start, first, NULL, NULL, 1);
         for (int64_t i = 0; i < j->n_out; i++)
             j->combine(j->result + i * j->acc_size, start, j->result + i * j->acc_size, NULL, 1);
     }
-    if (j->acc != j->dtype)
-        loop_find(HLO_CONVERT, j->acc, j->dtype, 0)(out->data, j->result, NULL, NULL, j->n_out);
+    if (j->acc != j->out)
+        loop_find(HLO_CONVERT, j->acc, j->out, 0)(out->data, j->result, NULL, NULL, j->n_out);
     else if ((char *)out->data != j->result)
-        memcpy(out->data, j->result, (size_t)(j->n_out * j->size));
+        memcpy(out->data, j->result, (size_t)j->n_out * size);
 }
 
 /* Outer and short inner reduced runs around one kept run, all dense: [outer, kept * inner] with only the outer run reduced. */
@@ -271,7 +281,8 @@ static bool job_kernels(job *j, bool rows) {
     j->wide = narrow && sums && !(rows && j->units == 1);
     j->acc = j->wide ? TT_F64 : rows && narrow ? TT_F32 : j->dtype;
     j->acc_size = tt_dtype_size(j->acc);
-    j->row = loop_find(j->op + LOOP_ROW, j->dtype, j->dtype, 0);
+    j->row = loop_find((j->squares ? HLO_CHLO_SQUARE : j->op) + LOOP_ROW, j->dtype, j->dtype, 0);
+    j->multiply = loop_find(HLO_MULTIPLY, TT_F32, TT_F32, 0);
     j->combine = loop_find(j->op, j->acc, j->acc, 0);
     j->add = loop_find(j->op, TT_F32, TT_F32, 0);
     j->widen = j->dtype == TT_F32 ? NULL : loop_find(HLO_CONVERT, j->dtype, TT_F32, 0);
@@ -281,10 +292,12 @@ static bool job_kernels(job *j, bool rows) {
 tt_status eng_fast_reduce(eng_run *run, const hlo_graph *g, const hlo_node *node, const eng_tensor *in, eng_tensor *out) {
     if (node->n_operands == 4)
         return eng_fast_reduce_arg(run, g, node, in, out);
-    if (node->n_operands != 2 || node->n_regions != 1 || out->type.dtype != in->type.dtype || in[1].type.dtype != in->type.dtype)
+    if (node->n_operands != 2 || node->n_regions != 1 || in[1].type.dtype != out->type.dtype)
         return eng_not_mine;
-    job j = {.op = fast_region_op(g, node->regions[0]), .dtype = in->type.dtype, .x = in->data, .group = 1, .blocks = 1};
-    if (j.op == HLO_INVALID || hlo_type_of(g, node->regions[0]->params[0])->dtype != j.dtype)
+    job j = {.op = fast_region_op(g, node->regions[0]), .dtype = in->type.dtype, .out = out->type.dtype, .x = in->data, .group = 1, .blocks = 1};
+    const bool widens = j.op == HLO_ADD && j.out == TT_F32 && (j.dtype == TT_BF16 || j.dtype == TT_F16); /* program_fold.c */
+    j.squares = hlo_attr_find(node, HLO_A_TT_SQUARES) != NULL;
+    if (j.op == HLO_INVALID || hlo_type_of(g, node->regions[0]->params[0])->dtype != j.out || (j.dtype != j.out && !widens))
         return eng_not_mine;
     bool rows = split(&in->type, hlo_attr_ints(node, HLO_A_DIMENSIONS), &j.kept, &j.reduced);
     int64_t total = hlo_type_elements(&in->type), items;
@@ -293,7 +306,7 @@ tt_status eng_fast_reduce(eng_run *run, const hlo_graph *g, const hlo_node *node
     if (!j.n_out)
         return TT_OK;
     if (!total) {
-        fast_fill(out->data, in[1].data, j.size, j.n_out);
+        fast_fill(out->data, in[1].data, tt_dtype_size(j.out), j.n_out);
         return TT_OK;
     }
     if (rows && as_columns(&j))
@@ -324,7 +337,7 @@ tt_status eng_fast_reduce(eng_run *run, const hlo_graph *g, const hlo_node *node
                j.kept.stride[0] == j.inner && (j.size == 2 || j.size == 4 || j.size == 8) && (j.acc == j.dtype || j.widen);
     plan_segments(&j, items, total);
     j.result = out->data;
-    if (j.acc != j.dtype || j.segments > 1 || j.fold > 1) {
+    if (j.acc != j.out || j.segments > 1 || j.fold > 1) {
         j.result = run->arena ? tt_arena_alloc(run->arena, (size_t)(j.segments * j.n_out * j.acc_size)) : NULL;
         if (!j.result)
             return eng_not_mine;

@@ -420,7 +420,7 @@ HALF_POWER(H)
 
 /* ---- rows: one number from n; the kernel's d is a single element ----
  * 16- and 32-bit floats give an f32 (sums of at most a few thousand elements; callers add those up in f64), others their own type. */
-#define ROW_FLOAT_(name, L, start, step, last)                                \
+#define ROW_FLOAT_(name, L, start, each, step, last)                          \
     KERNEL(name##_##L) {                                                      \
         const elem_##L *a = av;                                               \
         vf m[4] = {K(start), K(start), K(start), K(start)};                   \
@@ -429,14 +429,17 @@ HALF_POWER(H)
         for (; i + 4 * VL <= n; i += 4 * VL)                                  \
             _Pragma("GCC unroll 4") for (int u = 0; u < 4; u++) {             \
                 vf x = m[u], y = ld_##L(a + i + u * VL);                      \
+                y = each;                                                     \
                 m[u] = step;                                                  \
             }                                                                 \
         for (; i + VL <= n; i += VL) {                                        \
             vf x = m[0], y = ld_##L(a + i);                                   \
+            y = each;                                                         \
             m[0] = step;                                                      \
         }                                                                     \
         if (i < n) {                                                          \
-            vf x = m[1], y = ldp_##L(a + i, n - i), z = step;                 \
+            vf x = m[1], y = ldp_##L(a + i, n - i), z;                        \
+            y = each, z = step;                                               \
             for (int k = 0; k < n - i; k++)                                   \
                 m[1][k] = z[k];                                               \
         }                                                                     \
@@ -455,9 +458,11 @@ HALF_POWER(H)
     }
 #define fmaximum(x, y) ((x) != (x) ? (x) : (y) != (y) || (y) > (x) ? (y) : (x))
 #define fminimum(x, y) ((x) != (x) ? (x) : (y) != (y) || (y) < (x) ? (y) : (x))
-#define ROW_FBH(name, start, step, last) ROW_FLOAT_(name, F, start, step, last) ROW_FLOAT_(name, B, start, step, last) ROW_FLOAT_(name, H, start, step, last)
-ROW_FBH(k_row_add, 0, x + y, x + y)
-ROW_FBH(k_row_multiply, 1, x * y, x * y)
+#define ROW_FBH(name, start, each, step, last) \
+    ROW_FLOAT_(name, F, start, each, step, last) ROW_FLOAT_(name, B, start, each, step, last) ROW_FLOAT_(name, H, start, each, step, last)
+ROW_FBH(k_row_add, 0, y, x + y, x + y)
+ROW_FBH(k_row_multiply, 1, y, x * y, x * y)
+ROW_FBH(k_row_square, 0, y * y, x + y, x + y) /* the sum of squares */
 /* Which zero an extreme of zero is: +0 is larger than -0. The row is read again only then, up to the zero that decides. */
 static double row_zero(const char *a, int size, int64_t n, bool maximum) {
     uint64_t decides = maximum ? 0 : (uint64_t)1 << (8 * size - 1);
@@ -477,8 +482,8 @@ static double row_zero(const char *a, int size, int64_t n, bool maximum) {
     }
 #define ROW_EXTREMES(L, T, size)                                              \
     ROW_EXTREME(k_row_maximum, L, T, size, k_row_maximum_raw, true) ROW_EXTREME(k_row_minimum, L, T, size, k_row_minimum_raw, false)
-ROW_FBH(k_row_maximum_raw, -__builtin_inff(), sel(ne(x, x), x, max_x86(x, y)), fmaximum(x, y))
-ROW_FBH(k_row_minimum_raw, __builtin_inff(), sel(ne(x, x), x, min_x86(x, y)), fminimum(x, y))
+ROW_FBH(k_row_maximum_raw, -__builtin_inff(), y, sel(ne(x, x), x, max_x86(x, y)), fmaximum(x, y))
+ROW_FBH(k_row_minimum_raw, __builtin_inff(), y, sel(ne(x, x), x, min_x86(x, y)), fminimum(x, y))
 ROW_EXTREMES(F, float, 4)
 ROW_EXTREMES(B, float, 2)
 ROW_EXTREMES(H, float, 2)
@@ -612,6 +617,7 @@ static loop_kernel find_row(int op, tt_dtype in) {
     CASE(op, I8, name##_U8) CASE(op, I16, name##_U16) CASE(op, I32, name##_U32) CASE(op, I64, name##_U64)           \
     CASE(op, U8, name##_U8) CASE(op, U16, name##_U16) CASE(op, U32, name##_U32) CASE(op, U64, name##_U64)
     switch (KEY(op, in)) {
+        CASE_FBH(CHLO_SQUARE, k_row_square)
         CASE_FLOAT(ADD, k_row_add) CASE_FLOAT(MULTIPLY, k_row_multiply) CASE_FLOAT(MAXIMUM, k_row_maximum)
         CASE_FLOAT(MINIMUM, k_row_minimum) CASE_UINT(ADD, k_row_add) CASE_UINT(MULTIPLY, k_row_multiply)
         CASE_UINT(AND, k_row_and) CASE_UINT(OR, k_row_or) CASE_UINT(XOR, k_row_xor) CASE_INT(MAXIMUM, k_row_maximum)

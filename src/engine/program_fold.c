@@ -3,7 +3,9 @@
  * Tiny values that depend on constants only are computed once, by the reference kernels, and become constants
  * themselves: fused loops then see immediates. Transposes of transposes become one, and a product reads a
  * transposed operand where it lies. No rewrite changes a bit of any result. */
+#include "engine/fast.h"
 #include "engine/program_plan.h"
+#include "hlo/build.h"
 #include <string.h>
 
 enum { FOLD_MAX_BYTES = 256 };
@@ -177,6 +179,32 @@ static void look_through_reverse(hlo_graph *g, hlo_node *n) {
     set_operand(g, n, 1, x->operands[0]);
 }
 
+/* A sum reads values of 16 bits that were widened, or the roots of squares, where they lie: it adds up the same numbers. */
+static void look_through_widening(hlo_graph *g, hlo_node *n) {
+    if (n->n_operands != 2 || n->n_regions != 1 || n->n_results != 1 || n->type->dtype != TT_F32 || fast_region_op(g, n->regions[0]) != HLO_ADD)
+        return;
+    const hlo_node *x = hlo_node_at(g, n->operands[0]);
+    hlo_ref from = n->operands[0];
+    const bool squares = x->op == HLO_MULTIPLY && x->operands[0] == x->operands[1] && x->type->dtype == TT_F32;
+    if (squares) {
+        from = x->operands[0];
+        x = hlo_node_at(g, from);
+    }
+    if (x->op == HLO_CONVERT && x->type->dtype == TT_F32) {
+        const tt_dtype narrow = hlo_type_of(g, x->operands[0])->dtype;
+        from = narrow == TT_BF16 || narrow == TT_F16 ? x->operands[0] : from;
+    }
+    if (from == n->operands[0] || hlo_node_at(g, from)->op == HLO_CONSTANT)
+        return;
+    set_operand(g, n, 0, from);
+    if (!squares)
+        return;
+    hlo_attr *attrs = TT_NEW_N(g->arena, hlo_attr, n->n_attrs + 1);
+    memcpy(attrs, n->attrs, sizeof *attrs * n->n_attrs);
+    attrs[n->n_attrs++] = hlo_attr_make_bool(HLO_A_TT_SQUARES, true);
+    n->attrs = attrs;
+}
+
 void eng_canonicalise(hlo_graph *g, hlo_block *block) {
     tt_arena *scratch = tt_arena_create();
     for (int i = 0; i < block->n_nodes; i++) {
@@ -186,6 +214,8 @@ void eng_canonicalise(hlo_graph *g, hlo_block *block) {
                 eng_canonicalise(g, n->regions[r]);
         if (n->op == HLO_TRANSPOSE)
             join_transposes(g, n);
+        if (n->op == HLO_REDUCE)
+            look_through_widening(g, n);
         if (n->op == HLO_DOT_GENERAL)
             look_through_transposes(g, n);
         if (n->op == HLO_CONVOLUTION)

@@ -119,6 +119,23 @@ def test_max_pool_ties_and_nan():
         check(F.max_pool2d, (x,), {**kwargs, "return_indices": True}, f"max_pool2d {kwargs}", grad=False)
 
 
+@pytest.mark.parametrize("shape", [(7, 5), (300, 49), (64, 1000), (3, 9000), (2, 70, 33), (1, 1)])
+def test_sums_of_what_is_computed_on_the_way(shape):
+    """A sum that reads narrow values, or what is squared, where they lie: the bits of one op at a time."""
+    torch.manual_seed(6)
+    for dtype in (torch.float32, torch.bfloat16, torch.float16):
+        x = torch.randn(shape).to(dtype).to("tpu")
+        for dims in ((0,), (-1,), tuple(range(len(shape)))):
+            results = []
+            for mode in (torch.tpu.EagerMode.DEFER_NEVER, torch.tpu.EagerMode.DEFER_AND_FUSE):
+                with torch.tpu.set_eager_mode(mode):
+                    wide = x.float()
+                    squares = wide * wide
+                    results.append([wide.sum(dims).cpu(), squares.sum(dims).cpu()])
+            assert all(torch.equal(a, b) for a, b in zip(*results, strict=True)), (shape, dtype, dims)
+            torch.testing.assert_close(results[0][1], x.cpu().float().square().sum(dims), rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.parametrize("eager", ["fused"], indirect=True)
 def test_max_pool_without_places(eager):
     """Where nobody reads the places, only the maxima are computed: the same bits."""
