@@ -80,7 +80,10 @@ static hlo_ref of_rows(const row_update *u, hlo_ref r) {
     if (hlo_constant_splat(u->g, r, &c))
         return hlo_splat(u->g, &type, c);
     hlo_ref x = of_rows(u, n.operands[0]);
-    return n.op == HLO_CONVERT ? hlo_convert(u->g, x, type.dtype) : hlo_make(u->g, (hlo_op)n.op, 2, (hlo_ref[]){x, of_rows(u, n.operands[1])}, 0, NULL, 0, NULL, 1, NULL);
+    if (n.op == HLO_CONVERT)
+        return hlo_convert(u->g, x, type.dtype);
+    hlo_ref operands[2] = {x, of_rows(u, n.operands[1])};
+    return hlo_make(u->g, (hlo_op)n.op, 2, operands, 0, NULL, 0, NULL, 1, NULL);
 }
 
 static hlo_ref narrowed(row_update *u, hlo_ref r) {

@@ -176,7 +176,7 @@ def test_embedding_training_steps_fused_and_strict_have_the_same_bits(dtype, lr,
             model[0].weight[::3] = -0.0
         optimizer = torch.optim.SGD(model.parameters(), lr=abs(lr), momentum=momentum, maximize=lr < 0)
         torch.tpu.eager_mode = mode
-        for step in range(4):
+        for _ in range(4):
             ids = torch.randint(0, 300, (6, 3), device="tpu")
             model.zero_grad()
             (model[0](ids) * model[1](ids).sum(1)).square().sum().backward()
@@ -188,5 +188,5 @@ def test_embedding_training_steps_fused_and_strict_have_the_same_bits(dtype, lr,
         fused, strict = train(modes.DEFER_AND_FUSE), train(modes.DEFER_NEVER)
     finally:
         torch.tpu.eager_mode = modes.DEFER_NEVER
-    for a, b in zip(fused, strict):
+    for a, b in zip(fused, strict, strict=True):
         assert torch.equal(a, b)
