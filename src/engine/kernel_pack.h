@@ -189,8 +189,10 @@ INLINE void lay(const int kind, float *dst, int64_t width, const char *src, int6
             const int64_t left = count - k < SIMD_VL ? count - k : SIMD_VL, w = width - first < SIMD_VL ? width - first : SIMD_VL;
             const char *p = src + (first * ld + k) * bytes;
             vf r[SIMD_VL];
-            _Pragma("GCC unroll 16") for (int i = 0; i < SIMD_VL; i++, p += ld * bytes) r[i] =
-                first + i < n ? word_join(kind, p, second ? p + second * bytes : NULL, left) : v_zero();
+            _Pragma("GCC unroll 16") for (int i = 0; i < SIMD_VL; i++, p += ld * bytes) {
+                r[i] = first + i < n ? word_join(kind, p, second ? p + second * bytes : NULL, left) : v_zero();
+                v_prefetch(p + 256); /* too many streams for the processor to follow */
+            }
             v_transpose(r);
             float *to = dst + k * width + first;
             if (left == SIMD_VL && (w == SIMD_VL || (first == 0 && (k + SIMD_VL - 1) * width + SIMD_VL <= count * width))) {
