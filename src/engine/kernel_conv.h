@@ -212,6 +212,26 @@ INLINE __m512i load_row(const int bytes, const int step, const int most, const t
     return v;
 }
 
+/* Row k of a panel, v and for 32-bit elements w; of pairs the second completes the words. Returns where the next goes. */
+INLINE char *put_row(const int bytes, const bool pairs, int64_t k, __m512i *even, __m512i v, __m512i w, char *dst) {
+    if (!pairs) {
+        _mm512_storeu_si512(dst, v);
+        if (bytes == 4)
+            _mm512_storeu_si512(dst + 64, w);
+        return dst + 32 * bytes;
+    }
+    if (k % 2 == 0) {
+        *even = v;
+        return dst;
+    }
+    const __m512i low = _mm512_set_epi16(47, 15, 46, 14, 45, 13, 44, 12, 43, 11, 42, 10, 41, 9, 40, 8, 39, 7, 38, 6,
+                                         37, 5, 36, 4, 35, 3, 34, 2, 33, 1, 32, 0);
+    const __m512i high = _mm512_add_epi16(low, _mm512_set1_epi16(16));
+    _mm512_storeu_si512(dst, _mm512_permutex2var_epi16(*even, low, v));
+    _mm512_storeu_si512(dst + 64, _mm512_permutex2var_epi16(*even, high, v));
+    return dst + 128;
+}
+
 /* `most` loads a vector: a constant, lanes beyond those that a tap needs are empty. */
 INLINE void gather_table(const int bytes, const int step, const bool pairs, const int most, int taps,
                          const tap_lanes *table, const char *base, int64_t channel_bytes, int64_t k0, int64_t kc,
@@ -219,9 +239,6 @@ INLINE void gather_table(const int bytes, const int step, const bool pairs, cons
     int t = (int)(k0 % taps);
     const char *from = base + k0 / taps * channel_bytes;
     __m512i even = _mm512_setzero_si512();
-    const __m512i low = _mm512_set_epi16(47, 15, 46, 14, 45, 13, 44, 12, 43, 11, 42, 10, 41, 9, 40, 8, 39, 7, 38, 6,
-                                         37, 5, 36, 4, 35, 3, 34, 2, 33, 1, 32, 0);
-    const __m512i high = _mm512_add_epi16(low, _mm512_set1_epi16(16));
     const int64_t ahead = 4 * channel_bytes; /* channels lie too far apart for the processor to guess */
     for (int64_t k = 0; k < kc; k++) {
         for (int line = 0; line < (bytes == 2 ? step + 1 : step); line++) {
@@ -230,27 +247,14 @@ INLINE void gather_table(const int bytes, const int step, const bool pairs, cons
                 v_prefetch(from + ahead + table[t].at[1][most > 1] + 64 * (line + 1));
         }
         const __m512i v = load_row(bytes, step, most, &table[t], 0, from);
-        if (!pairs) {
-            _mm512_storeu_si512(dst, v);
-            if (bytes == 4)
-                _mm512_storeu_si512(dst + 64, load_row(4, step, most, &table[t], 1, from));
-            dst += bytes * 32;
-        } else if (k & 1) {
-            _mm512_storeu_si512(dst, _mm512_permutex2var_epi16(even, low, v));
-            _mm512_storeu_si512(dst + 64, _mm512_permutex2var_epi16(even, high, v));
-            dst += 128;
-        } else {
-            even = v;
-        }
+        dst = put_row(bytes, pairs, k, &even, v, bytes == 4 ? load_row(4, step, most, &table[t], 1, from) : v, dst);
         if (++t == taps) {
             t = 0;
             from += channel_bytes;
         }
     }
-    if (pairs && (kc & 1)) {
-        _mm512_storeu_si512(dst, _mm512_permutex2var_epi16(even, low, _mm512_setzero_si512()));
-        _mm512_storeu_si512(dst + 64, _mm512_permutex2var_epi16(even, high, _mm512_setzero_si512()));
-    }
+    if (pairs && (kc & 1))
+        put_row(bytes, true, 1, &even, _mm512_setzero_si512(), _mm512_setzero_si512(), dst);
 }
 
 /* The same where all taps have the lanes of the first, `shifts` elements further on: masks stay in registers. */
@@ -260,9 +264,6 @@ INLINE void gather_shifted(const int bytes, const bool pairs, const int most, in
     int t = (int)(k0 % taps);
     const char *from = base + k0 / taps * channel_bytes;
     __m512i even = _mm512_setzero_si512();
-    const __m512i low = _mm512_set_epi16(47, 15, 46, 14, 45, 13, 44, 12, 43, 11, 42, 10, 41, 9, 40, 8, 39, 7, 38, 6,
-                                         37, 5, 36, 4, 35, 3, 34, 2, 33, 1, 32, 0);
-    const __m512i high = _mm512_add_epi16(low, _mm512_set1_epi16(16));
     const int64_t ahead = 4 * channel_bytes;
     int64_t at[2][4];
     __mmask32 mask[2][4];
@@ -283,26 +284,14 @@ INLINE void gather_shifted(const int bytes, const bool pairs, const int most, in
                 v = _mm512_mask_loadu_epi16(v, mask[0][i], p + at[0][i]);
             }
         }
-        if (!pairs) {
-            _mm512_storeu_si512(dst, v);
-            _mm512_storeu_si512(dst + 64, w);
-            dst += 128;
-        } else if (k & 1) {
-            _mm512_storeu_si512(dst, _mm512_permutex2var_epi16(even, low, v));
-            _mm512_storeu_si512(dst + 64, _mm512_permutex2var_epi16(even, high, v));
-            dst += 128;
-        } else {
-            even = v;
-        }
+        dst = put_row(bytes, pairs, k, &even, v, w, dst);
         if (++t == taps) {
             t = 0;
             from += channel_bytes;
         }
     }
-    if (pairs && (kc & 1)) {
-        _mm512_storeu_si512(dst, _mm512_permutex2var_epi16(even, low, _mm512_setzero_si512()));
-        _mm512_storeu_si512(dst + 64, _mm512_permutex2var_epi16(even, high, _mm512_setzero_si512()));
-    }
+    if (pairs && (kc & 1))
+        put_row(bytes, true, 1, &even, _mm512_setzero_si512(), _mm512_setzero_si512(), dst);
 }
 
 /* The loads each vector takes at most; more than MOST_LANES: not in the table. */
