@@ -1,5 +1,6 @@
 """The model rows of the bench, in plain PyTorch: GPT, ResNet-18, a UNet, DLRM with EmbeddingBag, and the decoding of a Llama-like model."""
 
+import functools
 import os
 
 import torch
@@ -92,12 +93,19 @@ class UNet(nn.Module):
         return self.out(self.join1(torch.cat([self.up1(y), a], 1)))
 
 
-class DLRM(nn.Module):
-    """Click prediction: bags of categories, dense features, and the products of all pairs of their vectors."""
+class EmbeddingSum(nn.Embedding):
+    def forward(self, ids):
+        return super().forward(ids).sum(1)
 
-    def __init__(self, tables=8, rows=20000, width=32):
+
+class DLRM(nn.Module):
+    """Click prediction: bags of categories, dense features, and the products of all pairs of their vectors. `bags` by nn.EmbeddingBag, on
+    which the anchor aborts, or as sums of nn.Embedding."""
+
+    def __init__(self, bags=True, tables=8, rows=20000, width=32):
         super().__init__()
-        self.bags = nn.ModuleList(nn.EmbeddingBag(rows, width, mode="sum") for _ in range(tables))
+        bag = functools.partial(nn.EmbeddingBag, mode="sum") if bags else EmbeddingSum
+        self.bags = nn.ModuleList(bag(rows, width) for _ in range(tables))
         self.bottom = nn.Sequential(nn.Linear(13, 128), nn.ReLU(), nn.Linear(128, width), nn.ReLU())
         pairs = torch.tril_indices(tables + 1, tables + 1, -1)
         self.register_buffer("left", pairs[0])
@@ -186,13 +194,13 @@ def unet(d):
     return UNet(), (torch.randn(4, 3, 64, 64).to(d),), lambda f, x: F.mse_loss(f(x), x), None
 
 
-def dlrm(d):
+def dlrm(d, bags=True):
     ids = [torch.randint(0, 20000, (256, 4)) for _ in range(8)]
     loss = lambda f, dense, y, *ids: F.binary_cross_entropy_with_logits(f(dense, ids), y)
-    return DLRM(), (torch.randn(256, 13).to(d), torch.rand(256).to(d), *ids), loss, lambda p: torch.optim.SGD(p, lr=0.1)
+    return DLRM(bags), (torch.randn(256, 13).to(d), torch.rand(256).to(d), *ids), loss, lambda p: torch.optim.SGD(p, lr=0.1)
 
 
-TRAINED = {"gpt": gpt, "resnet18": resnet18, "unet": unet, "dlrm": dlrm}
+TRAINED = {"gpt": gpt, "resnet18": resnet18, "unet": unet, "dlrm": dlrm, "dlrm-sums": functools.partial(dlrm, bags=False)}
 NAMES = [f"model {name} {dtype}" for name in (*TRAINED, "llama decode") for dtype in ("f32", "bf16")]
 
 
