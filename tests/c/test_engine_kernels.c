@@ -24,6 +24,14 @@ static double rounding(tt_dtype t) { /* relative error of one rounding, with roo
     return t == TT_F32 ? 1e-6 : t == TT_BF16 ? 4.5e-3 : t == TT_F16 ? 7e-4 : 1e-14;
 }
 
+/* How far a sum of terms, given with that of their squares, may be off: the rounding of the result, and six standard deviations of the
+ * walk of one term added after the other in any order, each step rounded: E sum of S_j^2 = terms (squares / 2 + sum^2 / 3). */
+static double rounding_of_sum(tt_dtype t, double terms, double sum, double squares) {
+    const double unit = t == TT_F64 ? 0x1p-53 : 0x1p-24, result = t == TT_BF16 ? 0x1p-8 : t == TT_F16 ? 0x1p-11 : unit;
+    const double walked = terms * (squares / 2 + sum * sum / 3);
+    return 1.01 * result * fabs(sum) + 6 * unit * sqrt(walked / 3) + (t == TT_F16 ? 0x1p-25 : 0);
+}
+
 /* ---- arrays: malloc'd to their end, so that a sanitizer sees what reads beyond ---- */
 typedef struct array { eng_tensor t; int64_t n; } array;
 static array array_of(tt_dtype dtype, int rank, const int64_t *dims) {
@@ -323,7 +331,7 @@ static bool one_conv(eng_run *run, const conv_case *s, tt_dtype t, int orders[3]
         const int64_t p[2] = {i / strides[2][2] % s->y[0], i / strides[2][3] % s->y[1]};
         const int64_t image = n + (s->batch_groups > 1 ? o / outs * shapes[2][0] : 0);
         const int64_t first = s->groups > 1 ? o / outs * channels : 0;
-        double sum = 0;
+        double sum = 0, squares = 0, terms = 0;
         for (int64_t c = 0; c < channels; c++)
             for (int64_t k0 = 0; k0 < s->k[0]; k0++)
                 for (int64_t k1 = 0; k1 < s->k[1]; k1++) {
@@ -337,10 +345,12 @@ static bool one_conv(eng_run *run, const conv_case *s, tt_dtype t, int orders[3]
                         from += at / s->base[d] * strides[0][2 + d];
                         weight += (s->reversed[d] ? s->k[d] - 1 - k[d] : k[d]) * strides[1][2 + d];
                     }
-                    if (inside)
-                        sum += get(&x, from) * get(&w, weight);
+                    const double term = inside ? get(&x, from) * get(&w, weight) : 0;
+                    sum += term;
+                    squares += term * term;
+                    terms += inside;
                 }
-        right = right && fabs(get(&y, i) - sum) <= rounding(t) * (4 + sqrt((double)(channels * s->k[0] * s->k[1])));
+        right = right && fabs(get(&y, i) - sum) <= rounding_of_sum(t, terms, sum, squares);
     }
     free(x.t.data);
     free(w.t.data);
