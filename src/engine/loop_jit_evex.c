@@ -113,7 +113,7 @@ static void shift(assembler *s, const jit_step *q, int at, int extension) {
     }
 }
 
-/* d += f(second, third), where d starts as `first`: in its registers if it dies, else in a copy. */
+/* An instruction that reads d, too, where `first` is: in its registers if it dies, else in a copy. */
 static void accumulate(assembler *s, const jit_step *q, int at, opcode o, int first, int second, int third, int imm) {
     bool in_place = inherit(s, q, first, at);
     if (!in_place)
@@ -122,7 +122,7 @@ static void accumulate(assembler *s, const jit_step *q, int at, opcode o, int fi
         int d = vector_of(s, q->d, u);
         if (!in_place)
             with_register(s, MOVE, d, 0, vector_of(s, first, u), 2, 0, false);
-        with_register(s, o, d, second == first ? d : vector_of(s, second, u), third == first ? d : vector_of(s, third, u), 2, 0, false);
+        with_register(s, o, d, vector_of(s, second, u), vector_of(s, third, u), 2, 0, false);
         if (imm >= 0)
             byte(s, imm);
     }
@@ -175,6 +175,14 @@ static void masks(assembler *s, const jit_step *q, int at) {
 
 /* ---- memory ---- */
 
+/* 32 elements of bf16: the even ones go to v, the odd ones to v + 1. */
+static void load_pair(assembler *s, int v, int mask, int base, int u) {
+    with_array(s, (opcode){M0F, NP, 0x10}, v + 1, base, 1, u * 32, 2, 0, false);
+    with_register(s, (opcode){M0F, P66, 0x72}, 6, v, v + 1, 2, 0, false);
+    byte(s, 16);
+    with_register(s, (opcode){M0F, P66, 0xdb}, v + 1, v + 1, mask, 2, 0, false);
+}
+
 static void load(assembler *s, const jit_step *q) {
     int base = jit_array_register[q->a], k = s->masked ? 1 : 0;
     bool z = s->masked;
@@ -187,15 +195,12 @@ static void load(assembler *s, const jit_step *q) {
         s->where[q->d] = (int16_t)take(s, &s->free_masks);
         s->free_groups |= 1u << group;
     }
-    for (int u = 0; s->p->pairs && u + 1 < s->U; u += 2) {
-        int even = group * s->U + u, odd = even + 1;
-        with_array(s, (opcode){M0F, NP, 0x10}, odd, base, 1, u * 32, 2, 0, false);
-        with_register(s, (opcode){M0F, P66, 0x72}, 6, even, odd, 2, 0, false);
-        byte(s, 16);
-        with_register(s, (opcode){M0F, P66, 0xdb}, odd, odd, vector_of(s, q->c, 0), 2, 0, false);
-    }
-    for (int u = 0; (!s->p->pairs || s->U == 1) && u < s->U; u++) {
+    for (int u = 0; u < s->U; u++) {
         int v = group * s->U + u;
+        if (s->p->pairs && s->U > 1) {
+            load_pair(s, v, vector_of(s, q->c, 0), base, u++);
+            continue;
+        }
         switch ((int)t) {
         case TT_F32:
         case TT_I32: with_array(s, (opcode){M0F, NP, 0x10}, v, base, 2, u * 64, 2, k, z); break;

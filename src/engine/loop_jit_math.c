@@ -64,9 +64,9 @@ static bool is_number(P, int v, uint32_t *out_bits) {
 }
 
 static int relu(P, int x) {
-    enum { KEEP = 1, ZERO = 8 }; /* for quiet NaN, NaN, zero, one, -inf, inf, negative, positive */
+    /* a digit each for positive, negative, inf, -inf, one, zero, NaN, quiet NaN, last to first: 1 stays, 8 becomes +0 */
     if (p->lanes == 16)
-        return jit_emit(p, JIT_RELU, x, jit_bits(p, KEEP | KEEP << 4 | ZERO << 8 | KEEP << 12 | ZERO << 16 | KEEP << 20 | ZERO << 24 | KEEP << 28), JIT_NONE, 0);
+        return jit_emit(p, JIT_RELU, x, jit_bits(p, 0x18181811), JIT_NONE, 0);
     return add(p, max_x86(p, k(p, 0), x), k(p, 0));
 }
 

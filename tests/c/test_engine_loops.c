@@ -327,7 +327,7 @@ static bool read_outside(const program *p, const int *group, int mine, hlo_ref r
     return false;
 }
 
-static int n_loops, n_compiled, n_looked_through;
+static int n_loops, n_refused, n_compiled, n_looked_through;
 
 /* With excess precision code and tile kernels give the same, and without 16-bit floats there is none. */
 static void run_with_excess_precision(program *p, int n, const hlo_ref *members, int n_out, const hlo_ref *outputs) {
@@ -372,10 +372,14 @@ static void run_group(program *p, const int *group, int mine, int last, bool *de
     if (!n_out)
         return;
     eng_loop *l = eng_loop_create(p->arena, p->g, false, n, members, n_out, outputs, &n_in, &inputs);
-    CHECK(l);
+    n_loops++;
+    n_refused += !l;
+    for (int i = 0; i < n_out && !l; i++) { /* the dims of its reads do not nest: rare, and then members run singly */
+        memcpy(p->fused[outputs[i]], p->plain[outputs[i]], (size_t)hlo_type_bytes(hlo_type_of(p->g, outputs[i])));
+        defined[outputs[i]] = true;
+    }
     if (!l)
         return;
-    n_loops++;
     n_compiled += l->code != NULL;
     for (int i = 0; i < n_in; i++) {
         CHECK(defined[inputs[i]]);
@@ -464,7 +468,7 @@ TEST(fused_graphs) {
         one_graph((const int[]){9, 3, 0}[round / 4 % 3]);
         compiled[level] += n_compiled;
     }
-    CHECK(n_loops > 1000 && n_looked_through > 50);
+    CHECK(n_loops > 1000 && n_looked_through > 50 && n_refused <= n_loops / 10000);
     for (int level = ENG_ISA_AVX2; level <= ENG_ISA_AVX512_BF16; level++)
         if (eng_isa_limit((eng_isa)level) == (eng_isa)level)
             CHECK(compiled[level] > 100);
