@@ -192,7 +192,7 @@ static void few_rows(gemm *g) {
         eng_parallel(eng_blocks(g->n, g->tile_n), dots_task, g);
     } else {
         pack_a(g, rows, 0, g->m, 0, g->k);
-        g->tile_n = one_task ? g->n : eng_min(eng_max(eng_round_up(g->n / 4, 64), 128), (g->m == 1 ? 4096 : 2048) / f->element_bytes);
+        g->tile_n = one_task ? g->n : eng_min(eng_max(eng_round_up(g->n / 4, 64), 128), (g->m <= 2 ? 4096 : 2048) / f->element_bytes);
         eng_parallel(eng_blocks(g->n, g->tile_n), stream_task, g);
     }
 }

@@ -62,8 +62,10 @@ static void STREAM(all)(int rows, int64_t n, int64_t k, const void *x, const voi
     const char *from = b;
     int64_t at = 0;
     for (; at + STEP <= k; at += STEP, words += STREAM_DEPTH * rows, from += STEP * row_bytes)
-        if (rows == 1) /* the processor asks for lines early enough */
+        if (rows == 1) /* up to two rows the processor asks for lines early enough */
             STREAM(rows)(STREAM_DEPTH, false, 1, words, from, row_bytes, 0, true, n, y, ldy);
+        else if (rows == 2)
+            STREAM(rows)(STREAM_DEPTH, false, rows, words, from, row_bytes, 0, true, n, y, ldy);
         else
             STREAM(rows)(STREAM_DEPTH, true, rows, words, from, row_bytes, STEP * row_bytes, true, n, y, ldy);
     for (; at < k; at += PER, words += rows, from += PER * row_bytes)
