@@ -96,25 +96,32 @@ static void row_segment(const job *j, int64_t out, int64_t from, int64_t to, voi
 
 enum { SHORT_ROW = 64, SHORT_ROWS = 128 };
 
-/* Many short rows that follow on: turned, so that they are combined side by side. */
+/* Many short rows that follow on: turned, so that they are combined side by side; sums of floats are one vector or a few each. */
 static void short_rows(const job *j, int64_t from, int64_t to) {
     _Alignas(64) char block[SHORT_ROW * SHORT_ROWS * 8];
     char identity[16]; /* also of sums: that of -0 alone is +0 */
     float wide[SHORT_ROWS];
+    const bool sums = j->op == HLO_ADD && j->acc == TT_F32;
     fast_identity(j->op, j->acc, identity);
     for (int64_t n; from < to; from += n) {
         n = loop_min(SHORT_ROWS, to - from);
         char *acc = j->result + from * j->acc_size;
+        if (sums) {
+            const void *x = j->x + from * j->inner * j->size;
+            if (j->widen)
+                j->widen(block, x, NULL, NULL, n * j->inner);
+            x = j->widen ? block : x;
+            if (j->squares)
+                j->multiply(block, x, x, NULL, n * j->inner);
+            eng_kernels_get()->sum_short_rows(j->squares ? (const void *)block : x, n, j->inner, (float *)(void *)acc);
+            continue;
+        }
         eng_kernels_get()->transpose(j->size, block, n, j->x + from * j->inner * j->size, j->inner, n, j->inner);
         fast_fill(acc, identity, j->acc_size, n);
         for (int64_t k = 0; k < j->inner; k++) {
             const char *x = block + k * n * j->size;
             if (j->acc != j->dtype) {
                 j->widen(wide, x, NULL, NULL, n);
-                x = (const char *)wide;
-            }
-            if (j->squares) {
-                j->multiply(wide, x, x, NULL, n);
                 x = (const char *)wide;
             }
             j->combine(acc, acc, x, NULL, n);

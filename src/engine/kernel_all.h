@@ -130,4 +130,4 @@ enum { STREAM_DEPTH = SIMD == 512 ? 8 : 4, STREAM_AHEAD = 1024 };
     .gather_rows = gather_rows, .gather_taps = gather_taps, .spread = spread, .taps_rows = taps_rows, .window_rows = window_rows, .taps_dots = taps_dots, .transpose = transpose,      \
     .widen = widen, .narrow = narrow, .softmax = softmax, .softmax_backward = softmax_backward,              \
     .norm = norm, .norm_backward = norm_backward, .attend_backward = attend_backward,      \
-    .scale_row = scale_row, .dot = dot, .add = add, .larger_rows = larger_rows, .weigh_rows = weigh_rows, .pick_row = pick_row
+    .scale_row = scale_row, .dot = dot, .add = add, .larger_rows = larger_rows, .weigh_rows = weigh_rows, .sum_short_rows = sum_short_rows, .pick_row = pick_row

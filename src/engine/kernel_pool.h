@@ -10,6 +10,15 @@ static void larger_rows(const float *const *rows, int64_t k, int64_t n, float *y
     });
 }
 
+/* y[r] = the sum of n numbers at x + r n; +0 of nothing but -0 */
+static void sum_short_rows(const float *x, int64_t rows, int64_t n, float *y) {
+    for (int64_t r = 0; r < rows; r++, x += n) {
+        vf sum = v_zero();
+        EACH_VECTOR(n, { sum += v_load_n(x + i, left); });
+        y[r] = v_sum(sum);
+    }
+}
+
 /* y = sum of weights[t] rows[t] */
 static void weigh_rows(const float *const *rows, const float *weights, int64_t k, int64_t n, float *y) {
     EACH_VECTOR(n, {

@@ -137,6 +137,8 @@ typedef struct eng_kernels {
     void (*add)(float *dst, const float *src, int64_t n); /* dst += src */
     /* y = the first largest of k rows, element by element; the last NaN if there are any */
     void (*larger_rows)(const float *const *rows, int64_t k, int64_t n, float *y);
+    /* y[r] = the sum of n numbers at x + r n; +0 of nothing but -0 */
+    void (*sum_short_rows)(const float *x, int64_t rows, int64_t n, float *y);
     /* y = sum of weights[t] rows[t] */
     void (*weigh_rows)(const float *const *rows, const float *weights, int64_t k, int64_t n, float *y);
     /* y[i] = sum over t of weights[t * n + i] x[at[t * n + i]]; nothing where at < 0 */
