@@ -16,7 +16,7 @@ import time
 
 MODE, THREADS = sys.argv[1], int(sys.argv[2])
 RECORDING = MODE == "ours recording"  # fused, and what flushes is not counted
-SAMPLE = 4e-3  # seconds that a sample lasts, if a call is shorter
+SAMPLE = 20e-3  # seconds that a sample lasts, if a call is shorter: most of it with warm caches, as in a user's loop
 device = "cpu" if MODE in ("torch", "inductor") else "tpu"
 
 

@@ -182,7 +182,7 @@ static void set_lines(lanes *l) {
     const conv *c = l->c;
     const int64_t bytes = l->f->word_bytes, span = l->w_span * bytes;
     const bool side_by_side = l->w_row <= span;
-    l->w_line = TT_NEW_N(c->arena, int32_t, l->words);
+    l->w_line = TT_NEW_N(c->arena, int32_t, l->words + l->steps); /* a block reads as many of the next, which may be shorter */
     for (int64_t k0 = 0; k0 < l->words; k0 += l->steps) {
         const int64_t end = eng_min(l->words, k0 + l->steps), channels = (end - 1) / c->taps - k0 / c->taps + 1;
         /* long runs of taps are read in parts */
@@ -198,7 +198,7 @@ static void set_lines(lanes *l) {
                     fetched = line + 1;
                 }
             }
-        for (; k < end; k++)
+        for (; k < (end < l->words ? end : end + l->steps); k++)
             l->w_line[k] = l->w_line[k - 1];
     }
 }
