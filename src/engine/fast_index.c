@@ -108,7 +108,7 @@ static int64_t batching_offset(const index_plan *p, int64_t window) {
         for (int64_t k = 0; k < n; k++) {                                                                              \
             const uint64_t i = (uint64_t)(int64_t)index[k];                                                            \
             most = i > most ? i : most;                                                                                \
-            out[k] = base + k * step + (int64_t)i * stride;                                                            \
+            out[k] = (int64_t)((uint64_t)(base + k * step) + i * (uint64_t)stride); /* of a bad index: wraps, unused */     \
         }                                                                                                              \
         return most <= (uint64_t)last;                                                                                 \
     }
