@@ -31,6 +31,15 @@ class Floors:
         lowered = self.lowered(row, key, threads)
         return lowered[key] if lowered else self.goal(row, key)
 
+    def verdicts(self, line):
+        """{peer: "under" the floor or "below goal"} of a line of results."""
+        row, enough, out = line["row"], self.goal(line["row"], "or_stream"), {}
+        for peer, (ratio, _) in line["ratios"].items():
+            goal = self.goal(row, peer)
+            if goal is not None and ratio < goal and not (enough and line["ratios"].get("stream", [0])[0] >= enough):
+                out[peer] = "below goal" if ratio >= self.floor(row, peer, line["threads"]) else "under"
+        return out
+
 
 class Table:
     """The results of a run, line by line."""
@@ -46,16 +55,12 @@ class Table:
         print(text(line), flush=True)
 
     def judge(self, line):
-        row, threads = line["row"], line["threads"]
-        enough = self.floors.goal(row, "or_stream")
-        line["verdicts"] = {}
-        for peer, (ratio, _) in line["ratios"].items():
-            goal, floor = self.floors.goal(row, peer), self.floors.floor(row, peer, threads)
-            if goal is None or ratio >= goal or (enough and line["ratios"].get("stream", [0])[0] >= enough):
-                continue
-            line["verdicts"][peer] = "below goal" if ratio >= floor else "under"
-            if ratio < floor:
-                self.under.append(f"{row}: {ratio:.2f} of {peer}{' on two threads' if threads == 2 else ''}, {floor} asked")
+        line["verdicts"] = self.floors.verdicts(line)
+        for peer, verdict in line["verdicts"].items():
+            if verdict == "under":
+                row, threads, ratio = line["row"], line["threads"], line["ratios"][peer][0]
+                on = " on two threads" if threads == 2 else ""
+                self.under.append(f"{row}: {ratio:.2f} of {peer}{on}, {self.floors.floor(row, peer, threads)} asked")
 
     def close(self, page):
         if page:
@@ -96,7 +101,7 @@ def latest():
     for line in map(json.loads, RESULTS.read_text().splitlines()):
         old = lines.setdefault((line["row"], line["threads"]), {})
         measured = {*line["times"], *line["ratios"], *line["errors"]}
-        parts = {key: {**{k: v for k, v in old.get(key, {}).items() if k not in measured}, **line.get(key, {})} for key in ("times", "ratios", "errors", "verdicts")}
+        parts = {key: {**{k: v for k, v in old.get(key, {}).items() if k not in measured}, **line.get(key, {})} for key in ("times", "ratios", "errors")}
         old |= line | parts
     return lines
 
@@ -105,7 +110,7 @@ def cell(line, peer):
     if peer not in line["ratios"]:
         return "fails" if peer in line["errors"] else ""
     least, median = line["ratios"][peer]
-    mark = {"under": "**", "below goal": "*"}.get(line.get("verdicts", {}).get(peer), "")
+    mark = {"under": "**", "below goal": "*"}.get(line["verdicts"].get(peer), "")
     return f"{mark}{least:.2f}{mark} ({median:.2f})"
 
 
@@ -141,7 +146,7 @@ def reasons(floors, lines):
     out = []
     for table in floors.below:
         rows = [f"{row}{' 2T' if threads == 2 else ''} {line['ratios'][k][0]:.2f} of {k} ({floors.goal(row, k)} asked)" for (row, threads), line in lines.items()
-                for k, v in line.get("verdicts", {}).items() if floors.lowered(row, k, threads) is table]  # fmt: skip
+                for k, v in line["verdicts"].items() if floors.lowered(row, k, threads) is table]  # fmt: skip
         if rows:
             out.append(f"- {table['reason']} — {'; '.join(rows)}")
     return ["", "## Below what is asked for, and what would close it", "", *out] if out else []
@@ -155,7 +160,9 @@ def processor():
 def write_page(order):
     import torch
 
-    lines = latest()
+    lines, floors = latest(), Floors()
+    for line in lines.values():  # by the floors as they are now
+        line["verdicts"] = floors.verdicts(line)
     machine = list(lines.values())[-1]["machine"]
     days = sorted({line["day"] for line in lines.values()})
     units = {"read": "GB/s read from memory", "triad": "GB/s of a triad", "f32": "GF/s of f32 multiply-adds", "bf16": "GF/s of bf16 pairs"}
@@ -164,7 +171,7 @@ def write_page(order):
     place = {row: i for i, row in enumerate(order)}
     lines = dict(sorted(lines.items(), key=lambda item: place.get(item[0][0], 0)))
     body = [line for title, pattern in SECTIONS.items() for line in section(title, pattern, lines)]
-    PAGE.write_text("\n".join([text.rstrip(), *body, *reasons(Floors(), lines), ""]))
+    PAGE.write_text("\n".join([text.rstrip(), *body, *reasons(floors, lines), ""]))
 
 
 # ---- lines for the terminal
@@ -180,7 +187,7 @@ def text(line):
     parts, memory = [f"{line['row'] + (' 2T' if line['threads'] == 2 else ''):40}"], line["row"].startswith("memory")
     parts += [f"{mode} {amount(t[0], memory)}" for mode, t in line["times"].items() if mode.startswith("ours")]
     for peer, (least, median) in line["ratios"].items():
-        mark = {"under": " UNDER", "below goal": " below goal"}.get(line.get("verdicts", {}).get(peer), "")
+        mark = {"under": " UNDER", "below goal": " below goal"}.get(line["verdicts"].get(peer), "")
         parts.append(f"| {peer} {least:.2f} ({median:.2f}){mark}")
     best = min((t[0] for mode, t in line["times"].items() if mode.startswith("ours")), default=0)
     if best and line.get("flops") and line["threads"] == 1:
