@@ -120,7 +120,7 @@ peers:
 
 bench: dev
 	-@bench/peers.sh
-	$(PYTHON) bench/run.py $(if $(QUICK),--quick) $(if $(PAGE),--page) $(if $(ROWS),--rows '$(ROWS)') $(if $(AGAINST),--against '$(AGAINST)') $(if $(THREADS),--threads $(THREADS))
+	$(PYTHON) bench/run.py $(if $(QUICK),--quick) $(if $(PAGE),--page) $(if $(ROWS),--rows '$(value ROWS)') $(if $(AGAINST),--against '$(value AGAINST)') $(if $(THREADS),--threads $(THREADS))
 
 # ---- sweeps: remove build/sweep to begin again ----
 SWEEP := $(BUILD)/sweep
