@@ -63,7 +63,8 @@ static int bits_of(uint64_t x) {
 static FAST_CLONES void sort_leaf(const word *x, int64_t n, word *out) {
     union { word8 v[LEAF / 8]; word w[LEAF]; } all, rank;
     if (n <= 1) {
-        out[0] = n ? x[0] : out[0];
+        if (n) /* of none, out is another thread's */
+            out[0] = x[0];
         return;
     }
     all.v[(n - 1) / 8] = (word8){0} + INT64_MAX;
