@@ -14,8 +14,8 @@ tt_status eng_nll_loss(const char *attributes, const eng_tensor *in, eng_tensor 
             continue;
         TT_CHECK(!checked || (uint64_t)target[i] < (uint64_t)classes, OUT_OF_RANGE,
                  "stablehlo.gather of nll_loss: index %lld is out of bounds for dimension 0 with size %lld", (long long)target[i], (long long)classes);
-        const int64_t at = i * classes + target[i];
-        sum -= tt_element_get(dtype, (const char *)in[0].data + eng_max(0, eng_min(at, n * classes - 1)) * size);
+        const int64_t class = eng_max(0, eng_min(target[i], classes - 1)); /* a gather clamps */
+        sum -= tt_element_get(dtype, (const char *)in[0].data + (i * classes + class) * size);
         total++;
     }
     const float loss = (float)sum;
