@@ -46,9 +46,10 @@ hlo_op fast_region_op(const hlo_graph *g, const hlo_block *block);
 bool fast_region_takes_new(const hlo_graph *g, const hlo_block *block);
 
 /* Copies of strided arrays: element (i...) of dims from src + sum i*src_strides to dst + sum i*dst_strides, strides in bytes. Shares
- * out big ones. fast_fill spreads one element. */
+ * out big ones. fast_fill spreads one element, fast_fill_shared on all cores. */
 void fast_copy(int rank, const int64_t *dims, int size, void *dst, const int64_t *dst_strides, const void *src, const int64_t *src_strides);
 void fast_fill(void *dst, const void *element, int size, int64_t n);
+void fast_fill_shared(void *dst, const void *element, int size, int64_t n);
 void fast_strides(const hlo_type *t, int64_t *out_strides); /* bytes, dense row-major */
 /* The identity element of op for dtype, as bytes. */
 void fast_identity(hlo_op op, tt_dtype dtype, void *out);

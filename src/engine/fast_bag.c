@@ -179,12 +179,6 @@ typedef struct sums {
     loop_kernel convert;
 } sums;
 
-static void zeros_range(void *context, int64_t from, int64_t to) {
-    static const char zero[4];
-    const sums *s = context;
-    fast_fill(s->table + from * 4, zero, 4, to - from);
-}
-
 /* The rows of the table that positions [begin, end) are the first to name. */
 static void sums_range(void *context, int64_t begin, int64_t end) {
     const sums *s = context;
@@ -210,7 +204,8 @@ static void sums_range(void *context, int64_t begin, int64_t end) {
 
 tt_status eng_sum_rows(const char *attributes, const eng_tensor *in, eng_tensor *out) {
     (void)attributes;
-    const int64_t n = in[1].type.dims[0], n_rows = out->type.dims[0], *index = in[1].data, bytes = hlo_type_bytes(&out->type);
+    static const char zero[4];
+    const int64_t n = in[1].type.dims[0], n_rows = out->type.dims[0], *index = in[1].data;
     int32_t *first = eng_scratch_need(ENG_SLOT_SHARED, sizeof *first * (size_t)(n_rows + n)), *next = first + n_rows;
     memset(first, -1, sizeof *first * (size_t)n_rows);
     for (int64_t i = n; i-- > 0;) {
@@ -221,8 +216,7 @@ tt_status eng_sum_rows(const char *attributes, const eng_tensor *in, eng_tensor 
     }
     sums s = {.width = out->type.dims[1], .n_rows = n_rows, .rows = in[0].data, .index = index, .first = first, .next = next,
               .table = out->data, .dtype = out->type.dtype, .convert = loop_find(HLO_CONVERT, TT_F32, out->type.dtype, 0)};
-    fast_ranges(bytes / 4, 1 << 16, zeros_range, &s);
-    memset(s.table + bytes / 4 * 4, 0, (size_t)(bytes % 4));
+    fast_fill_shared(s.table, zero, tt_dtype_size(s.dtype), hlo_type_elements(&out->type));
     fast_ranges(n, eng_max(1, 65536 / eng_max(1, s.width)), sums_range, &s);
     return TT_OK;
 }

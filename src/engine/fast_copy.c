@@ -63,6 +63,18 @@ __attribute__((optimize("O3"))) void fast_fill(void *dst, const void *element, i
     }
 }
 
+typedef struct fill { char *dst; const void *element; int size; } fill;
+
+static void fill_range(void *context, int64_t from, int64_t to) {
+    const fill *f = context;
+    fast_fill(f->dst + from * f->size, f->element, f->size, to - from);
+}
+
+void fast_fill_shared(void *dst, const void *element, int size, int64_t n) {
+    fill f = {dst, element, size};
+    fast_ranges(n, GRAIN_BYTES / size, fill_range, &f);
+}
+
 #define REVERSED(bytes, T)                                                    \
     case bytes: {                                                             \
         T *to = (T *)(void *)dst;                                             \

@@ -34,26 +34,6 @@ void eng_copy_bytes(void *dst, const void *src, int64_t bytes) {
     eng_parallel((bytes + COPY_CHUNK - 1) / COPY_CHUNK, copy_task, &j);
 }
 
-typedef struct fill_job {
-    char *dst;
-    const void *element;
-    int size;
-    int64_t bytes;
-} fill_job;
-
-static void fill_task(void *context, int64_t task, int worker) {
-    (void)worker;
-    const fill_job *j = context;
-    int64_t at = task * COPY_CHUNK, n = j->bytes - at < COPY_CHUNK ? j->bytes - at : COPY_CHUNK;
-    fast_fill(j->dst + at, j->element, j->size, n / j->size);
-}
-
-static void run_fill(void *dst, const eng_step *s) {
-    const hlo_attr *value = hlo_attr_find(s->node, HLO_A_VALUE);
-    fill_job j = {dst, value->data, tt_dtype_size(s->types[0]->dtype), s->bytes};
-    eng_parallel((s->bytes + COPY_CHUNK - 1) / COPY_CHUNK, fill_task, &j);
-}
-
 static inline void *address(const eng_frame *f, eng_place p) {
     return (char *)f->bases[p.base] + p.offset;
 }
@@ -234,7 +214,8 @@ static inline tt_status run_step(eng_run *run, const hlo_graph *g, eng_frame *f,
         eng_copy_bytes(address(f, s->places[1]), address(f, s->places[0]), s->bytes);
         return TT_OK;
     case STEP_FILL:
-        run_fill(address(f, s->places[0]), s);
+        fast_fill_shared(address(f, s->places[0]), hlo_attr_find(s->node, HLO_A_VALUE)->data, tt_dtype_size(s->types[0]->dtype),
+                         hlo_type_elements(s->types[0]));
         return TT_OK;
     case STEP_WHILE:
         return run_while(run, g, f, s);

@@ -399,6 +399,16 @@ INLINE float v_top(vf a) {
 }
 #endif
 
+/* y, which was computed from x, or x where that is NaN: with AVX-512 y has become NaN by itself. */
+INLINE vf v_keep_nan(vf x, vf y) {
+#if SIMD < 512
+    return v_select(x != x, x, y);
+#else
+    (void)x;
+    return y;
+#endif
+}
+
 /* e^x to 1 ulp: overflow to inf, underflow through denormals to 0, NaN kept. */
 INLINE vf v_exp(vf x) {
     vf c = v_min(v_set(89.f), v_max(v_set(-104.f), x));
@@ -412,11 +422,7 @@ INLINE vf v_exp(vf x) {
     p = v_fma(p, r, v_set(4.99999851e-1f));
     p = v_fma(p, r, v_set(1.f));
     p = v_fma(p, r, v_set(1.f));
-#if SIMD < 512
-    return v_select(x != x, x, v_scale2(p, n));
-#else
-    return v_scale2(p, n);
-#endif
+    return v_keep_nan(x, v_scale2(p, n));
 }
 
 /* 2^x for x that is hardly above 0, as a softmax's: e^x without its range above, NaN kept. */
@@ -429,11 +435,7 @@ INLINE vf v_exp2_below(vf x) {
     p = v_fma(p, r, v_set(2.40226435e-1f));
     p = v_fma(p, r, v_set(6.93147181e-1f));
     p = v_fma(p, r, v_set(1.f));
-#if SIMD < 512
-    return v_select(x != x, x, v_scale2(p, n));
-#else
-    return v_scale2(p, n);
-#endif
+    return v_keep_nan(x, v_scale2(p, n));
 }
 
 /* Element access by type; `type` is a constant wherever these are inlined. */
