@@ -37,7 +37,7 @@ def test_same_program():
             assert printed.returncode == 0, printed.stderr
             have, want = program(printed.stdout), program(path.read_text())
             if have != want:
-                line = next((h, w) for h, w in zip(have, want) if h != w) if len(have) == len(want) else (len(have), len(want))
+                line = next((h, w) for h, w in zip(have, want, strict=True) if h != w) if len(have) == len(want) else (len(have), len(want))
                 different.append(f"{path.name}: {line}")
     assert not different, f"{len(different)} differ, first:\n" + "\n".join(different[:10])
 
@@ -59,5 +59,5 @@ def test_stablehlo_printer(tmp_path, generic):
         assert printed.returncode == 0, printed.stderr
         back = printed.stdout.split("// -----\n")
         assert len(back) == len(texts)
-        for text, again in zip(texts, back):
+        for text, again in zip(texts, back, strict=True):
             assert program(again) == program(text)

@@ -42,14 +42,14 @@ def test_training_step_equals_cpu():
     x = torch.randn(5, 8)
     for _ in range(4):
         losses = []
-        for run, value, optimizer in zip((cpu, compiled), (x, x.to("tpu")), optimizers):
+        for run, value, optimizer in zip((cpu, compiled), (x, x.to("tpu")), optimizers, strict=True):
             optimizer.zero_grad()
             loss = run(value).square().mean()
             loss.backward()
             optimizer.step()
             losses.append(loss.item())
         assert losses[1] == pytest.approx(losses[0], rel=1e-5)
-    for a, b in zip(cpu.parameters(), tpu.parameters()):
+    for a, b in zip(cpu.parameters(), tpu.parameters(), strict=True):
         torch.testing.assert_close(b.cpu(), a, rtol=1e-4, atol=1e-6)
 
 

@@ -41,13 +41,9 @@ def test_without_autoload_an_import_brings_the_device():
 
 def test_a_failing_device_warns_and_torch_lives():
     code = (
-        "import torch_tpu._loader as l"
-        if False
-        else (
-            "import sys, types; m = types.ModuleType('torch_tpu._loader'); sys.modules['torch_tpu._loader'] = m\n"
-            "def load(): raise OSError('no such thing')\nm.load = load\n"
-            "import torch; print(torch.ones(2).sum().item()); import torch_tpu; print(repr(torch_tpu.load_error))"
-        )
+        "import sys, types; m = types.ModuleType('torch_tpu._loader'); sys.modules['torch_tpu._loader'] = m\n"
+        "def load(): raise OSError('no such thing')\nm.load = load\n"
+        "import torch; print(torch.ones(2).sum().item()); import torch_tpu; print(repr(torch_tpu.load_error))"
     )
     out, err = python(code)
     assert (
