@@ -101,6 +101,13 @@ hlo_attr_name hlo_attr_name_find(const char *text, int length) {
     return HLO_ATTR_INVALID;
 }
 
+bool hlo_graph_may_fail(const hlo_graph *g) {
+    for (uint32_t i = 1; i < g->n_nodes; i++)
+        if (g->nodes[i].n_attrs && hlo_attr_find(&g->nodes[i], HLO_A_TT_BOUNDS))
+            return true;
+    return false;
+}
+
 /* ---- types ---- */
 
 bool hlo_type_valid(const hlo_type *t) {

@@ -151,6 +151,7 @@ const char *hlo_attr_text(const hlo_node *, hlo_attr_name, const char *fallback)
 hlo_ints hlo_attr_ints(const hlo_node *, hlo_attr_name);                 /* n = 0 if absent */
 
 hlo_func *hlo_func_find(const hlo_graph *, const char *name);            /* NULL if absent; linear */
+bool hlo_graph_may_fail(const hlo_graph *);                              /* has a node with tt.bounds, used or not */
 
 const char *hlo_op_text(hlo_op);        /* "stablehlo.add", "chlo.erf" */
 int hlo_op_operands(hlo_op);            /* -1: any number */

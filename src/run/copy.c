@@ -66,6 +66,14 @@ static tt_status dense_value(const tt_tensor *t, const char *reason, tt_value **
     return status;
 }
 
+static tt_status note_read(tt_status status) {
+    if (!status) return TT_OK;
+    tt_lock();
+    tt_error_was_read_locked(status);
+    tt_unlock();
+    return status;
+}
+
 tt_status tt_read(const tt_tensor *t, void *host) {
     size_t bytes = (size_t)elements(t) * (size_t)tt_dtype_size(t->dtype);
     if (!bytes) return TT_OK;
@@ -79,7 +87,7 @@ tt_status tt_read(const tt_tensor *t, void *host) {
     if (!buffer) { memset(host, 0, bytes); return TT_OK; }
     status = tt_buffer_to_host(buffer, host, bytes);
     tt_buffer_release(buffer);
-    return status;
+    return note_read(status);
 }
 
 static tt_status write_locked(const tt_tensor *t, const void *host, bool may_borrow) {
@@ -217,7 +225,7 @@ tt_status tt_storage_host_pointer(tt_storage *s, bool writable, void **out) {
     tt_status status = pointer_locked(s, writable, &buffer);
     tt_unlock();
     TT_TRY(status);
-    status = tt_buffer_wait(buffer);
+    status = note_read(tt_buffer_wait(buffer));
     if (!status) status = tt_buffer_unsafe_pointer(buffer, out);
     tt_buffer_release(buffer);
     return status;

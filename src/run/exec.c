@@ -119,7 +119,7 @@ static tt_status strict_program(tt_sig *sig, int device, uint64_t donate, tt_pro
         if (donor >= 0 && donor < 64 && donate >> donor & 1) g->funcs[0]->alias[donor] = k;
     }
     tt_program *p = tt_calloc(1, sizeof *p);
-    p->name = sig->title; p->n_args = n_params; p->n_outputs = sig->n_outputs;
+    p->name = sig->title; p->n_args = n_params; p->n_outputs = sig->n_outputs; p->may_fail = hlo_graph_may_fail(g);
     p->donate = tt_calloc((size_t)n_params + 1, sizeof *p->donate);
     for (int i = 0; i < sig->n_inputs && i < 64; i++) p->donate[i] = donate >> i & 1;
     tt_status status = hlo_graph_take_error(g);
@@ -161,7 +161,7 @@ tt_status tt_strict_run(tt_sig *sig, int device, tt_value *const *inputs, uint64
     tt_status status = scalar_args(sig, device, f64, i64, rng, args, &n);
     if (!status) status = tt_executable_run(p->executable, p->n_args, args, p->donate, outputs);
     for (int i = sig->n_inputs; i < n; i++) tt_buffer_release(args[i]);
-    if (!status) tt_run_note(device, outputs[0]);
+    if (!status) tt_run_note(p, device, outputs[0]);
     for (int k = 0; !status && k < p->n_outputs; k++) out_values[k] = tt_value_of_buffer(device, sig->output_types[k], outputs[k]);
     tt_run_stats.programs_run += !status;
     if (args != few_args) free(args);

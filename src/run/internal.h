@@ -86,6 +86,7 @@ typedef struct tt_program {
     char *name;
     int n_args; uint32_t *arg_external;   /* argument i is this external of the window, or one of the TT_PACK_ codes */
     bool *donate;
+    bool may_fail;                        /* while it runs: it has a tt.bounds */
     int n_outputs; uint32_t *output_value; /* output i is this value of the window */
     tt_status error;                      /* compiling failed: kept, so that it is not tried for ever */
     int n_failures;
@@ -140,8 +141,10 @@ const char *tt_runtime_library_dir(void);   /* where ttc and the engine lie */
 void tt_compile_note(const char *name, const char *reason, int n_ops, double milliseconds, const char *source);
 void tt_program_sink_call(const char *name, const char *text, size_t length);
 extern int tt_capture_depth;
-/* A program was enqueued; output is one of its results. Plugins whose queues are not in order are waited for by these. */
-void tt_run_note(int device, tt_buffer *output);
+/* A program was enqueued; output is one of its results. Plugins whose queues are not in order are waited for by these, and errors that nobody
+ * reads are found. */
+void tt_run_note(const tt_program *, int device, tt_buffer *output);
+void tt_error_was_read_locked(const tt_error *); /* NULL is fine. A read raises it: waiting shall not raise it again. */
 
 /* Copies as ops: target = cast and broadcast of source; used by copy.c and storage resize. */
 TT_MUST_CHECK tt_status tt_op_call_locked(const tt_call *, int *out_n, const tt_result **out_results);

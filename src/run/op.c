@@ -287,6 +287,7 @@ static tt_status run(const tt_call *call, tt_sig *sig, const tt_key *k, tt_arena
     for (int i = 0; mode == TT_MODE_DEBUG && i < sig->n_outputs; i++) {
         tt_status status = tt_buffer_wait(outputs[i]->buffer);
         if (!status) continue;
+        tt_error_was_read_locked(status);
         for (int j = 0; j < sig->n_outputs; j++) tt_value_release(outputs[j]);
         return status;
     }

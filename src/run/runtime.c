@@ -160,39 +160,62 @@ tt_status tt_capture_end(bool run) {
 
 /* ---- waiting ----
  * The engine runs a device's programs in order: a tiny program is a marker behind everything enqueued before it. Other plugins may run
- * independent programs in any order; there the ready events of all recent programs are kept and waited for. */
+ * independent programs in any order; there the ready events of all recent programs are kept and waited for. Of programs that may fail while
+ * they run they are kept on the engine too, and their errors until somebody reads or waits: an error that no read meets is raised by waiting. */
 struct tt_marker { tt_event *event; bool reached; pthread_mutex_t lock; int device; };
 
 enum { MAX_OUTSTANDING = 64 };
-static struct { tt_event *events[MAX_OUTSTANDING]; int n; } outstanding[TT_MAX_DEVICES];
+typedef struct started { tt_event *event; tt_status error; } started; /* event NULL: it has failed */
+static struct { started list[MAX_OUTSTANDING]; int n; } outstanding[TT_MAX_DEVICES];
 
-void tt_run_note(int device, tt_buffer *output) {
-    if (tt_run_is_engine) return;
-    int kept = 0, n = outstanding[device].n;
-    tt_event **events = outstanding[device].events;
-    for (int i = 0; i < n; i++) {
-        bool wait_for_room = kept == MAX_OUTSTANDING - 1;
-        if (wait_for_room) tt_status_free(tt_event_wait(events[i]));
-        if (wait_for_room || tt_event_ready(events[i])) tt_event_destroy(events[i]); else events[kept++] = events[i];
-    }
-    tt_status status = tt_buffer_ready_event(output, &events[kept]);
+/* True when the program is done and good; what is left of a failed one is its error. */
+static bool ended_well(started *s, bool wait) {
+    if (!s->event || (!wait && !tt_event_ready(s->event))) return false;
+    s->error = tt_event_wait(s->event);
+    tt_event_destroy(s->event);
+    s->event = NULL;
+    return !s->error;
+}
+
+void tt_run_note(const tt_program *p, int device, tt_buffer *output) {
+    if (tt_run_is_engine && !p->may_fail) return;
+    started *list = outstanding[device].list;
+    int n = outstanding[device].n, kept = 0;
+    for (int i = 0; i < n; i++)
+        if (!ended_well(&list[i], kept == MAX_OUTSTANDING - 1)) list[kept++] = list[i];
+    if (kept == MAX_OUTSTANDING) tt_status_free(list[--kept].error); /* of so many errors the last is let go */
+    list[kept] = (started){0};
+    tt_status status = tt_buffer_ready_event(output, &list[kept].event);
     outstanding[device].n = kept + !status;
     tt_status_free(status);
 }
 
+void tt_error_was_read_locked(const tt_error *error) {
+    if (!error) return;
+    for (int d = 0; d < TT_MAX_DEVICES; d++) {
+        started *list = outstanding[d].list;
+        int n = outstanding[d].n, kept = 0;
+        for (int i = 0; i < n; i++) {
+            if (ended_well(&list[i], false)) continue;
+            if (list[i].error && !strcmp(tt_status_message(list[i].error), tt_status_message(error))) tt_status_free(list[i].error);
+            else list[kept++] = list[i];
+        }
+        outstanding[d].n = kept;
+    }
+}
+
 /* Waits for all of a device's outstanding programs. Takes the lock itself. */
 static tt_status drain(int device) {
-    tt_event *events[MAX_OUTSTANDING];
+    started list[MAX_OUTSTANDING];
     tt_lock();
     int n = outstanding[device].n;
-    memcpy(events, outstanding[device].events, sizeof *events * (size_t)n);
+    memcpy(list, outstanding[device].list, sizeof *list * (size_t)n);
     outstanding[device].n = 0;
     tt_unlock();
     tt_status first = TT_OK;
     for (int i = 0; i < n; i++) {
-        tt_status status = tt_event_wait(events[i]);
-        if (first) tt_status_free(status); else first = status;
-        tt_event_destroy(events[i]);
+        if (ended_well(&list[i], true)) continue;
+        if (first) tt_status_free(list[i].error); else first = list[i].error;
     }
     return first;
 }
@@ -200,7 +223,7 @@ static tt_status drain(int device) {
 static bool drained(int device) {
     tt_lock();
     bool all = true;
-    for (int i = 0; i < outstanding[device].n && all; i++) all = tt_event_ready(outstanding[device].events[i]);
+    for (int i = 0; i < outstanding[device].n && all; i++) all = !outstanding[device].list[i].event || tt_event_ready(outstanding[device].list[i].event);
     tt_unlock();
     return all;
 }

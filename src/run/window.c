@@ -160,6 +160,7 @@ static tt_status assemble(tt_window *w, tt_arena *arena, tt_program *p, hlo_grap
     TT_TRY(hlo_graph_take_error(g));
     assign_aliases(w, p, donate, g->funcs[0], arena);
     hlo_dce(g);
+    p->may_fail = hlo_graph_may_fail(g);
     *out = g;
     return TT_OK;
 }
@@ -228,7 +229,7 @@ static tt_status window_run(tt_window *w, const tt_program *p) {
     if (!status) status = tt_executable_run(p->executable, p->n_args, args, p->donate, outputs);
     for (int i = 0; i < n_packs; i++) tt_buffer_release(packs[i]);
     for (int k = 0; !status && k < p->n_outputs; k++) w->values[p->output_value[k]]->buffer = outputs[k];
-    if (!status && p->n_outputs) tt_run_note(w->device, outputs[0]);
+    if (!status && p->n_outputs) tt_run_note(p, w->device, outputs[0]);
     tt_run_stats.programs_run += !status;
     free(args); free(outputs);
     return status;

@@ -90,3 +90,20 @@ def test_result_type_of_out(x):
         torch.add(x, x, out=torch.empty(3, 4, dtype=torch.int64, device="tpu"))
     with pytest.raises(RuntimeError, match="result type Float can't be cast to the desired output type Long"):
         torch.add(x, x, out=torch.empty(0, dtype=torch.int64, device="tpu"))
+
+
+@pytest.mark.parametrize("wait", [torch.tpu.synchronize, lambda: torch.tpu.current_stream().synchronize()], ids=["device", "stream"])
+def test_an_error_that_nobody_reads_is_raised_by_waiting_once(x, wait):
+    far = torch.tensor([1, 50], device="tpu")
+    x.index_fill_(0, far, 0.0)
+    with pytest.raises(IndexError, match="index_fill: index 50 is out of bounds for dimension 0 with size 3"):
+        wait()
+    wait()
+    assert (torch.ones(2, device="tpu") + 1).tolist() == [2, 2]
+
+
+def test_an_error_that_was_read_is_not_raised_again_by_waiting(x):
+    y = x[torch.tensor([7], device="tpu")] * 2
+    with pytest.raises(IndexError, match="index 7 is out of bounds"):
+        y.cpu()
+    torch.tpu.synchronize()
