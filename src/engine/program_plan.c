@@ -412,27 +412,54 @@ static bool is_empty(const hlo_graph *g, hlo_ref r) {
     return t && !hlo_type_elements(t);
 }
 
+/* The value that r, a member of the loop of these nodes, is in memory: reshapes inside a loop rename it. Members are stamped. */
+static hlo_ref loop_value(const eng_planner *p, hlo_ref r) {
+    for (const hlo_node *n; (n = hlo_node_at(p->g, r))->op == HLO_RESHAPE && p->stamps[n->operands[0]] == p->stamp;)
+        r = n->operands[0];
+    return r;
+}
+
+typedef struct loop_name {
+    hlo_ref ref, value;
+} loop_name;
+
+/* The values of a loop that others use, each once, and the members that are other names of them: as many as nodes at most. */
+static void find_outputs(eng_planner *p, int n, const hlo_ref *nodes, hlo_ref *outputs, int *out_n, loop_name *names,
+                         int *out_n_names) {
+    *out_n = *out_n_names = 0;
+    p->stamp++;
+    for (int i = 0; i < n; i++)
+        p->stamps[nodes[i]] = p->stamp;
+    for (int i = 0; i < n; i++) {
+        if (!p->escapes[nodes[i]])
+            continue;
+        hlo_ref value = loop_value(p, nodes[i]);
+        if (value != nodes[i])
+            names[(*out_n_names)++] = (loop_name){nodes[i], value};
+        p->escapes[value] = true;
+    }
+    for (int i = 0; i < n; i++)
+        if (p->escapes[nodes[i]] && loop_value(p, nodes[i]) == nodes[i])
+            outputs[(*out_n)++] = nodes[i];
+}
+
 /* False: no loop for these nodes. Loops have elements to go over: what touches an empty array runs singly. */
 static tt_status add_loop(eng_builder *b, int n, const hlo_ref *nodes, bool *out_done) {
     eng_planner *p = b->p;
     hlo_ref *outputs = TT_NEW_N(p->temporary, hlo_ref, n);
-    int n_out = 0, n_in = 0;
+    loop_name *names = TT_NEW_N(p->temporary, loop_name, n);
+    int n_out, n_names, n_in = 0;
     const hlo_ref *inputs = NULL;
+    *out_done = false;
     for (int i = 0; i < n; i++) {
         const hlo_node *m = hlo_node_at(p->g, nodes[i]);
-        bool empty = is_empty(p->g, nodes[i]);
+        bool empty = is_empty(p->g, nodes[i]) || m->n_results != 1; /* loops compute single results */
         for (uint32_t k = 0; k < m->n_operands; k++)
             empty |= is_empty(p->g, m->operands[k]);
-        *out_done = false;
         if (empty)
             return TT_OK;
-        for (int k = 0; k < m->n_results; k++) {
-            if (n_out < n && p->escapes[result_ref(p->g, nodes[i], k)])
-                outputs[n_out++] = result_ref(p->g, nodes[i], k);
-            if (m->n_results > 1)
-                return TT_OK; /* loops compute single results */
-        }
     }
+    find_outputs(p, n, nodes, outputs, &n_out, names, &n_names);
     eng_loop *loop = n_out ? eng_loop_create_in(p->arena, p->g, b->block, p->positions, p->excess_precision, n, nodes, n_out, outputs, &n_in, &inputs) : NULL;
     *out_done = loop != NULL;
     if (!loop)
@@ -445,6 +472,8 @@ static tt_status add_loop(eng_builder *b, int n, const hlo_ref *nodes, bool *out
         TT_TRY(set_input(b, d, k, inputs[k]));
     for (int k = 0; k < n_out; k++)
         set_output(b, d, k, outputs[k]);
+    for (int k = 0; k < n_names; k++)
+        p->values[names[k].ref] = p->values[names[k].value];
     find_in_place(b, d, n_in, n_out);
     double work = 0;
     for (int i = 0; i < n; i++)

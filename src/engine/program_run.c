@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "engine/fast.h"
 #include "engine/program_plan.h"
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -225,15 +226,27 @@ static inline tt_status run_step(eng_run *run, const hlo_graph *g, eng_frame *f,
     return TT_OK;
 }
 
+/* "f32[4,32,64]" */
+static void type_text(const hlo_type *t, char *out, size_t size) {
+    size_t at = (size_t)snprintf(out, size, "%s[", tt_dtype_name(t->dtype));
+    for (int i = 0; i < t->rank && at < size; i++)
+        at += (size_t)snprintf(out + at, size - at, "%s%lld", i ? "," : "", (long long)t->dims[i]);
+    if (at < size)
+        snprintf(out + at, size - at, "]");
+}
+
 static void log_step(const eng_step *s, int index, double us, double cpu_us) {
     static const char *const kinds[] = {"kernel", "loop", "composite", "copy", "update", "fill", "while", "branch"};
     const char *name = s->node ? hlo_op_text((hlo_op)s->node->op) : "";
     if (s->node && s->node->op == HLO_COMPOSITE)
         name = hlo_attr_text(s->node, HLO_A_COMPOSITE_NAME, name);
-    const hlo_type *t = s->node ? s->node->type : NULL;
-    tt_log_write(5, "step=%d kind=%s op=%s type=%s rank=%d elements=%lld in=%d out=%d us=%.2f cpu_us=%.2f", index,
-                 kinds[s->kind], name, t ? tt_dtype_name(t->dtype) : "-", t ? t->rank : 0,
-                 (long long)(t ? hlo_type_elements(t) : s->bytes), s->n_in, s->n_out, us, cpu_us);
+    char type[160] = "-";
+    if (s->node && s->node->type)
+        type_text(s->node->type, type, sizeof type);
+    else
+        snprintf(type, sizeof type, "%lld", (long long)s->bytes);
+    tt_log_write(5, "step=%d kind=%s op=%s type=%s in=%d out=%d us=%.2f cpu_us=%.2f", index, kinds[s->kind], name, type,
+                 s->n_in, s->n_out, us, cpu_us);
 }
 
 static double now_us(clockid_t clock) {
