@@ -204,11 +204,10 @@ static hlo_ref grouped(tt_lower *L, hlo_ref x, const groups *s) {
     return hlo_convert(L->g, hlo_reshape(L->g, x, 4, s->wide.dims), s->wide.dtype);
 }
 
-/* weight or bias [C] over [N, G, C/G, HxW] */
-static hlo_ref per_channel(tt_lower *L, hlo_ref v, const groups *s) {
-    int64_t split[2] = {s->group, s->c / s->group}, map[2] = {1, 2};
-    return piece_broadcast(L, hlo_convert(L->g, hlo_reshape(L->g, v, 2, split), s->wide.dtype), &s->wide, 2,
-                           map);
+/* weight or bias [C] over [N, G, C/G] or [N, G, C/G, HxW] */
+static hlo_ref per_channel(tt_lower *L, hlo_ref v, const hlo_type *like) {
+    int64_t map[2] = {1, 2};
+    return piece_broadcast(L, hlo_convert(L->g, hlo_reshape(L->g, v, 2, like->dims + 1), like->dtype), like, 2, map);
 }
 
 /* native_group_norm(input, weight, bias, N, C, HxW, group, eps) -> (out, mean, rstd): the moments are over
@@ -226,39 +225,48 @@ LOWER(lower_group_norm) {
     hlo_ref rstd = inverse_root(L, variance, lower_double(L, 7, 1e-5));
     hlo_ref y = hlo_mul(L->g, hlo_sub(L->g, x, spread(L, mean, &s.wide)), spread(L, rstd, &s.wide));
     if (lower_has(L, 1))
-        y = hlo_mul(L->g, y, per_channel(L, lower_value(L, 1), &s));
+        y = hlo_mul(L->g, y, per_channel(L, lower_value(L, 1), &s.wide));
     if (lower_has(L, 2))
-        y = hlo_add(L->g, y, per_channel(L, lower_value(L, 2), &s));
+        y = hlo_add(L->g, y, per_channel(L, lower_value(L, 2), &s.wide));
     lower_out(L, hlo_reshape(L->g, hlo_convert(L->g, y, s.x.dtype), s.x.rank, s.x.dims));
     lower_out(L, hlo_convert(L->g, hlo_reshape(L->g, mean, 2, pair), stat));
     lower_out(L, hlo_convert(L->g, hlo_reshape(L->g, rstd, 2, pair), stat));
     return TT_OK;
 }
 
-/* native_group_norm_backward(grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask) */
+/* native_group_norm_backward(grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask): what is
+ * summed over the plane of a channel, dy and dy xhat, gives all the other sums. */
 LOWER(lower_group_norm_backward) {
     groups s;
     TT_TRY(read_groups(L, 1, 5, &s));
     hlo_graph *g = L->g;
-    int64_t map[2] = {0, 1}, inner[2] = {2, 3}, outer[2] = {0, 3}, channels[1] = {s.c};
+    int64_t map[2] = {0, 1}, plane[1] = {3}, channel[1] = {2}, batch[1] = {0}, channels[1] = {s.c};
+    const double count = (double)(s.c / s.group * s.hxw);
     hlo_ref dy = grouped(L, lower_value(L, 0), &s), x = grouped(L, lower_value(L, 1), &s);
     hlo_ref mean = piece_broadcast(L, hlo_convert(g, lower_value(L, 2), s.wide.dtype), &s.wide, 2, map);
     hlo_ref rstd = piece_broadcast(L, hlo_convert(g, lower_value(L, 3), s.wide.dtype), &s.wide, 2, map);
-    hlo_ref xhat = hlo_mul(g, hlo_sub(g, x, mean), rstd);
+    hlo_ref xhat = hlo_mul(g, hlo_sub(g, x, mean), rstd), gw = dy;
+    hlo_ref sums[2] = {hlo_reduce(g, HLO_ADD, hlo_mul(g, dy, xhat), HLO_NONE, 1, plane), hlo_reduce(g, HLO_ADD, dy, HLO_NONE, 1, plane)};
     tt_dtype small = lower_has(L, 4) ? piece_type(L, lower_value(L, 4)).dtype : s.x.dtype;
-    hlo_ref gw = lower_has(L, 4) ? hlo_mul(g, dy, per_channel(L, lower_value(L, 4), &s)) : dy;
+    hlo_type summed = piece_type(L, sums[0]); /* [N, G, C/G] */
     if (piece_mask(L, 9, 0)) {
-        hlo_ref slope = spread(L, mean_keep(L, hlo_mul(g, gw, xhat), 2, inner), &s.wide),
-                shift = spread(L, mean_keep(L, gw, 2, inner), &s.wide);
-        hlo_ref dx = hlo_mul(g, rstd, hlo_sub(g, hlo_sub(g, gw, hlo_mul(g, xhat, slope)), shift));
+        hlo_ref means[2];
+        if (lower_has(L, 4))
+            gw = hlo_mul(g, dy, per_channel(L, lower_value(L, 4), &s.wide));
+        for (int i = 0; i < 2; i++) {
+            hlo_ref v = lower_has(L, 4) ? hlo_mul(g, sums[i], per_channel(L, lower_value(L, 4), &summed)) : sums[i];
+            v = hlo_reduce(g, HLO_ADD, v, HLO_NONE, 1, channel);
+            means[i] = piece_broadcast(L, hlo_div(g, v, hlo_splat_like(g, v, count)), &s.wide, 2, map);
+        }
+        hlo_ref dx = hlo_mul(g, rstd, hlo_sub(g, hlo_sub(g, gw, hlo_mul(g, xhat, means[0])), means[1]));
         lower_out(L, hlo_reshape(g, hlo_convert(g, dx, s.x.dtype), s.x.rank, s.x.dims));
     } else {
         lower_out_none(L);
     }
-    hlo_ref dweight = hlo_reduce(g, HLO_ADD, hlo_mul(g, dy, xhat), HLO_NONE, 2, outer),
-            dbias = hlo_reduce(g, HLO_ADD, dy, HLO_NONE, 2, outer);
-    piece_out_if(L, piece_mask(L, 9, 1), hlo_convert(g, hlo_reshape(g, dweight, 1, channels), small));
-    piece_out_if(L, piece_mask(L, 9, 2), hlo_convert(g, hlo_reshape(g, dbias, 1, channels), small));
+    for (int i = 0; i < 2; i++) {
+        hlo_ref v = hlo_reshape(g, hlo_reduce(g, HLO_ADD, sums[i], HLO_NONE, 1, batch), 1, channels);
+        piece_out_if(L, piece_mask(L, 9, 1 + i), hlo_convert(g, v, small));
+    }
     return TT_OK;
 }
 
