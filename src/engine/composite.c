@@ -216,7 +216,7 @@ static bool fits_max_pool(const signature *s) {
         if (!(v >= (i == 4 || i == 5 ? 0 : 1)) || v > (i < 2 ? 64 : 1 << 20)) /* fast_pool.c: most taps of a dim */
             return false;
     }
-    return s->n_in == 1 && s->n_out == 2 && s->in[0]->dtype == TT_F32 && s->out[0]->dtype == TT_F32 && s->out[1]->dtype == TT_I64 &&
+    return s->n_in == 1 && s->n_out == 2 && small_float(s->in[0]->dtype) && s->out[0]->dtype == s->in[0]->dtype && s->out[1]->dtype == TT_I64 &&
            s->in[0]->rank == 3 && s->out[0]->rank == 3 && hlo_dims_equal(s->out[0], s->out[1]) && s->in[0]->dims[0] == s->out[0]->dims[0] &&
            hlo_type_elements(s->in[0]) > 0;
 }

@@ -15,9 +15,11 @@ typedef struct max_pool {
     int64_t band, rows, pitch;                 /* outputs of a band; rows and row length of a phase */
     int n_phases[2], phases[2][MOST_PHASES];   /* that taps use, in both dims */
     int phase_of[2][MOST_PHASES];              /* tap: which of them */
-    const float *x;
-    float *y;
+    const char *x;
+    char *y;
     int64_t *index;                            /* NULL: not wanted */
+    int size;                                  /* bytes of an element of x and y */
+    loop_kernel widen, narrow;                 /* of 16-bit floats, to f32 and back; NULL: they are f32 */
     bool flat;                                 /* not wanted: rows follow on as windows do, `pitch` windows a row */
     const eng_kernels *kernels;
 } max_pool;
@@ -34,6 +36,19 @@ FAST_CLONES static void take_larger(const float *x, int32_t tap, int64_t n, floa
         at[i] = take ? tap : at[i];
         best[i] = take ? v : best[i];
     }
+}
+
+/* Where nothing is larger than -inf the first tap inside is the place: by row and column. */
+FAST_CLONES static void begin_row(int32_t row, const int32_t *column, int64_t n, float *best, int32_t *at) {
+    for (int64_t i = 0; i < n; i++) {
+        best[i] = -INFINITY;
+        at[i] = row + column[i];
+    }
+}
+
+FAST_CLONES static void put_places(int64_t base, int64_t step, const int32_t *at, int64_t n, int64_t *index) {
+    for (int64_t i = 0; i < n; i++)
+        index[i] = base + i * step + at[i];
 }
 
 FAST_CLONES static void every_other(float *d, const float *x, int64_t n) {
@@ -78,14 +93,16 @@ static void lay_out(const max_pool *p, const float *x, int64_t first_row, float 
 static void max_pool_band(const max_pool *p, const float *x, int64_t first, int64_t rows, float *laid, float *y, int64_t *index) {
     const int64_t n = rows * p->pitch;
     float *best = laid + p->n_phases[0] * p->n_phases[1] * phase_floats(p);
-    int32_t *at = (int32_t *)(void *)(best + p->band * p->pitch);
+    int32_t *at = (int32_t *)(void *)(best + p->band * p->pitch), *column = at + p->band * p->pitch;
     lay_out(p, x, first, laid);
-    for (int64_t r = 0; r < rows; r++) /* where nothing is larger than -inf the first tap inside is the place */
-        for (int64_t c = 0; c < p->pitch; c++) {
-            const int64_t h = (first + r) * p->s[0] - p->p[0], w = c * p->s[1] - p->p[1];
-            best[r * p->pitch + c] = -INFINITY;
-            at[r * p->pitch + c] = (int32_t)((first_inside(h, p->d[0], p->k[0]) - h) * p->in[1] + first_inside(w, p->d[1], p->k[1]) - w);
-        }
+    for (int64_t c = 0; c < p->pitch; c++) {
+        const int64_t w = c * p->s[1] - p->p[1];
+        column[c] = (int32_t)(first_inside(w, p->d[1], p->k[1]) - w);
+    }
+    for (int64_t r = 0; r < rows; r++) {
+        const int64_t h = (first + r) * p->s[0] - p->p[0];
+        begin_row((int32_t)((first_inside(h, p->d[0], p->k[0]) - h) * p->in[1]), column, p->pitch, best + r * p->pitch, at + r * p->pitch);
+    }
     for (int64_t k0 = 0; k0 < p->k[0]; k0++)
         for (int64_t k1 = 0; k1 < p->k[1]; k1++) {
             const int64_t h = k0 * p->d[0], w = k1 * p->d[1];
@@ -95,25 +112,8 @@ static void max_pool_band(const max_pool *p, const float *x, int64_t first, int6
     for (int64_t r = 0; r < rows; r++, y += p->out[1], index += p->out[1]) {
         const int64_t base = ((first + r) * p->s[0] - p->p[0]) * p->in[1] - p->p[1];
         memcpy(y, best + r * p->pitch, (size_t)p->out[1] * sizeof *y);
-        for (int64_t c = 0; c < p->out[1]; c++)
-            index[c] = base + c * p->s[1] + at[r * p->pitch + c];
+        put_places(base, p->s[1], at + r * p->pitch, p->out[1], index);
     }
-}
-
-static size_t max_pool_scratch(const max_pool *p) {
-    return (size_t)(p->n_phases[0] * p->n_phases[1] * phase_floats(p) + 2 * p->band * p->pitch) * 4;
-}
-
-static void max_pool_task(void *context, int64_t task, int worker) {
-    (void)worker;
-    const max_pool *p = context;
-    const int64_t last = eng_min(p->planes, (task + 1) * p->per_task), out = p->out[0] * p->out[1];
-    float *laid = eng_scratch_need(ENG_SLOT_A, max_pool_scratch(p));
-    for (int64_t plane = task * p->per_task; plane < last; plane++)
-        for (int64_t row = 0; row < p->out[0]; row += p->band) {
-            const int64_t at = plane * out + row * p->out[1];
-            max_pool_band(p, p->x + plane * p->in[0] * p->in[1], row, eng_min(p->band, p->out[0] - row), laid, p->y + at, p->index + at);
-        }
 }
 
 /* ---- forward, without places ----
@@ -176,15 +176,34 @@ static void max_values_band(const max_pool *p, const float *x, int64_t first, in
     }
 }
 
-static void max_values_task(void *context, int64_t task, int worker) {
+static size_t max_pool_floats(const max_pool *p) {
+    return (size_t)(p->index ? p->n_phases[0] * p->n_phases[1] * phase_floats(p) + (2 * p->band + 1) * p->pitch
+                             : p->rows * p->pitch * (1 + p->s[1]));
+}
+
+static void max_pool_task(void *context, int64_t task, int worker) {
     (void)worker;
     const max_pool *p = context;
-    const int64_t last = eng_min(p->planes, (task + 1) * p->per_task), out = p->out[0] * p->out[1];
-    float *reduced = eng_scratch_need(ENG_SLOT_A, (size_t)(p->rows * p->pitch * (1 + p->s[1])) * sizeof *reduced);
-    for (int64_t plane = task * p->per_task; plane < last; plane++)
-        for (int64_t row = 0; row < p->out[0]; row += p->band)
-            max_values_band(p, p->x + plane * p->in[0] * p->in[1], row, eng_min(p->band, p->out[0] - row), reduced,
-                            p->y + plane * out + row * p->out[1]);
+    const int64_t last = eng_min(p->planes, (task + 1) * p->per_task), in = p->in[0] * p->in[1], out = p->out[0] * p->out[1];
+    float *room = eng_scratch_need(ENG_SLOT_A, (max_pool_floats(p) + (p->widen ? (size_t)(in + out) : 0)) * sizeof *room);
+    float *wide = room + max_pool_floats(p), *largest = wide + in;
+    for (int64_t plane = task * p->per_task; plane < last; plane++) {
+        const char *x = p->x + plane * in * p->size;
+        char *y = p->y + plane * out * p->size;
+        if (p->widen)
+            p->widen(wide, x, NULL, NULL, in);
+        const float *from = p->widen ? wide : (const float *)(const void *)x;
+        float *to = p->widen ? largest : (float *)(void *)y;
+        for (int64_t row = 0; row < p->out[0]; row += p->band) {
+            const int64_t rows = eng_min(p->band, p->out[0] - row), at = row * p->out[1];
+            if (p->index)
+                max_pool_band(p, from, row, rows, room, to + at, p->index + plane * out + at);
+            else
+                max_values_band(p, from, row, rows, room, to + at);
+        }
+        if (p->widen)
+            p->narrow(y, largest, NULL, NULL, out);
+    }
 }
 
 /* Which phases dim i uses, and how far taps reach beyond an output's own place, in outputs. */
@@ -203,7 +222,8 @@ static int64_t plan_phases(max_pool *p, int i) {
 
 tt_status eng_max_pool(const char *attributes, const eng_tensor *in, eng_tensor *out) {
     static const char *const names[] = {"k0", "k1", "s0", "s1", "p0", "p1", "d0", "d1"};
-    max_pool p = {.planes = in[0].type.dims[0], .x = in[0].data, .y = out[0].data, .index = out[1].data};
+    const tt_dtype dtype = in[0].type.dtype;
+    max_pool p = {.planes = in[0].type.dims[0], .x = in[0].data, .y = out[0].data, .index = out[1].data, .size = tt_dtype_size(dtype)};
     int64_t *const fields[] = {p.k, p.k + 1, p.s, p.s + 1, p.p, p.p + 1, p.d, p.d + 1};
     for (int i = 0; i < 8; i++)
         *fields[i] = (int64_t)eng_composite_attr_double(attributes, names[i], 1);
@@ -213,6 +233,10 @@ tt_status eng_max_pool(const char *attributes, const eng_tensor *in, eng_tensor 
     }
     if (hlo_type_elements(&out[0].type) == 0)
         return TT_OK;
+    if (dtype != TT_F32) {
+        p.widen = loop_find(HLO_CONVERT, dtype, TT_F32, 0);
+        p.narrow = loop_find(HLO_CONVERT, TT_F32, dtype, 0);
+    }
     p.per_task = eng_max(1, eng_min(p.planes, 65536 / eng_max(p.out[0] * p.out[1] * p.k[0] * p.k[1], 1)));
     if (!p.index) {
         const int64_t reach = (p.k[0] - 1) * p.d[0] + 1;
@@ -221,7 +245,7 @@ tt_status eng_max_pool(const char *attributes, const eng_tensor *in, eng_tensor 
         p.band = eng_max(1, eng_min(p.out[0], (ACROSS / p.pitch - reach) / p.s[0]));
         p.rows = eng_min(p.in[0], (p.band - 1) * p.s[0] + reach);
         p.kernels = eng_kernels_get();
-        eng_parallel(eng_blocks(p.planes, p.per_task), max_values_task, &p);
+        eng_parallel(eng_blocks(p.planes, p.per_task), max_pool_task, &p);
         return TT_OK;
     }
     const int64_t beyond = plan_phases(&p, 0);
