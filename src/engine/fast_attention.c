@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { QUERIES = 64, KEYS = 128, FEW_QUERIES = 8 };
+enum { QUERIES = 4 * ENG_MAX_MR, KEYS = 512, FEW_QUERIES = 8 }; /* a tile of queries with KEYS scores each fits L1 */
 
 /* ---- shared with the backward pass ---- */
 attention attention_of(const char *attributes, const eng_tensor *q, const eng_tensor *mask) {
@@ -48,13 +48,21 @@ const void *attention_mask(const attention *a, int64_t b, int64_t h, int64_t i, 
     return a->mask + (b * a->mask_b + h * a->mask_h + i * a->mask_l + j) * tt_dtype_size(a->mask_type);
 }
 
+/* How a tile of scores is to become weights: `rows` rows from row i on, keys from j on. */
+static eng_scores attention_scores(const attention *a, int64_t b, int64_t h, int64_t i, int64_t j, int64_t rows, int64_t keys,
+                                   int64_t ld) {
+    return (eng_scores){.rows = rows, .ld = ld, .keys = keys, .first = a->causal ? i + 1 - j : keys, .more = a->causal,
+                        .scale = a->scale, .mask_type = a->mask_type, .mask = attention_mask(a, b, h, i, j),
+                        .mask_row = a->mask_l * tt_dtype_size(a->mask_type), .to_bf16 = a->f->per_word == 2};
+}
+
 /* ---- few queries: no use in packing keys that are read once ---- */
 typedef struct forward {
     attention a;
     char *out;
     float *lse;
     int64_t keys_bytes, head_bytes; /* of keys, and with values, of a (b, hk) as panels */
-    int64_t parts;                  /* tasks of a (b, hk) */
+    int64_t parts, block;           /* tasks of a (b, hk); queries of a block */
 } forward;
 
 static void few_task(void *context, int64_t task, int worker) {
@@ -76,11 +84,10 @@ static void few_task(void *context, int64_t task, int worker) {
         f->dots[m](a->e, q, k, a->e, scores, ld, a->s);
         float total[ENG_DOT_ROWS];
         for (int64_t i = 0; i < m; i++) {
-            const int64_t row = (r + i) % a->l, n = a->causal ? eng_min(a->s, row + 1) : a->s;
+            const int64_t row = (r + i) % a->l;
+            const eng_scores t = attention_scores(a, b, hk * a->group + (r + i) / a->l, row, 0, 1, a->s, ld);
             float top = -INFINITY;
-            total[i] = a->kernels->attend(scores + i * ld, n, a->s, a->scale, a->mask_type,
-                                          attention_mask(a, b, hk * a->group + (r + i) / a->l, row, 0), &top,
-                                          pairs, scores + i * ld);
+            a->kernels->attend(&t, scores + i * ld, &top, &total[i]);
             p->lse[first + r + i] = total[i] == 0 ? 0 : top + logf(total[i]);
         }
         (pairs ? f : &a->kernels->f32)->pack_cols(weights, m, (int)m, scores, ld * (pairs ? 2 : 1), m, a->s);
@@ -97,6 +104,9 @@ static void few_task(void *context, int64_t task, int worker) {
 static int64_t block_words(const attention *a) {
     return eng_words(a->f, KEYS);
 }
+static bool values_lie_well(const attention *a) { /* as tiles read them */
+    return a->dtype == TT_F32;
+}
 
 /* Keys of one head transposed for Q K^T, values in blocks of KEYS for P V. */
 static void pack_head(const forward *p, int64_t head, char *keys) {
@@ -108,7 +118,7 @@ static void pack_head(const forward *p, int64_t head, char *keys) {
     for (int64_t j = 0; j < a->s; j += nr)
         f->pack_cols(keys + j * words * 4, nr, (int)nr, k + j * a->e * a->bytes, a->e, eng_min(a->s - j, nr),
                      a->e);
-    for (int64_t j = 0; j < a->s; j += KEYS) {
+    for (int64_t j = 0; j < a->s && !values_lie_well(a); j += KEYS) {
         const int64_t n = eng_min(a->s - j, KEYS);
         char *block = values + j / KEYS * block_words(a) * columns * 4;
         for (int64_t c = 0; c < a->ev; c += nr)
@@ -137,66 +147,85 @@ static const char *queries(const attention *a, const char *q, int64_t n, char *c
     return copy;
 }
 
-/* c[m, n] (+)= a b with a read in place and b in panels `panel` bytes apart. */
-static void multiply(const eng_flavor *f, int64_t words, const char *a, int64_t row_bytes, int64_t m,
-                     const char *b, int64_t panel, int64_t n, float *c, int64_t ldc, bool accumulate) {
-    const int64_t mr = eng_even_rows(f, m);
-    for (int64_t j = 0; j < n; j += f->nr)
-        for (int64_t i = 0; i < m; i += mr) {
-            const int64_t rows = eng_min(m - i, mr), columns = eng_min(n - j, f->nr);
-            f->direct[columns > f->nr / 2][rows](words, a + i * row_bytes, row_bytes, 4, b + j / f->nr * panel, f->nr,
-                               c + i * ldc + j, ldc, accumulate, columns);
+/* A block of queries of a head while the keys pass. */
+typedef struct pass {
+    const forward *p;
+    const eng_flavor *f; /* what tiles multiply */
+    int64_t b, h, first; /* the block's first query */
+    const char *q, *keys, *values;
+    int64_t row_bytes; /* of q */
+    float *scores, *sums; /* scores: of a tile */
+    int64_t ld, columns;  /* of them */
+    float top[QUERIES], total[QUERIES];
+} pass;
+
+/* c[rows, n] (+)= a b: a tile's rows, all of whose columns are written where `whole`. */
+static void multiply(const eng_flavor *f, int64_t words, const char *a, int64_t row_bytes, int64_t rows, const char *b, int64_t ldb,
+                     int64_t panel, int64_t n, bool whole, float *c, int64_t ldc, bool accumulate) {
+    for (int64_t j = 0; j < n; j += f->nr) {
+        const bool wide = n - j > f->nr / 2;
+        const int64_t most = wide ? f->nr : f->nr / 2;
+        f->direct[wide][rows](words, a, row_bytes, 4, b + j / f->nr * panel, ldb, c + j, ldc, accumulate,
+                              whole ? most : eng_min(n - j, most));
+    }
+}
+
+/* Rows i .. of the block meet keys k0 .. */
+static void tile(pass *t, int64_t i, int64_t rows, int64_t k0) {
+    const attention *a = &t->p->a;
+    const eng_flavor *f = t->f;
+    const int64_t row = t->first + i, words = eng_words(a->f, a->e), packed = eng_min(a->s - k0, KEYS);
+    const int64_t keys = a->causal ? eng_min(packed, row + rows - k0) : packed;
+    if (keys <= 0)
+        return;
+    multiply(f, words, t->q + i * t->row_bytes, t->row_bytes, rows, t->keys + k0 * words * 4, f->nr, words * f->nr * 4, keys, true,
+             t->scores, t->ld, false);
+    for (int64_t at = 0; at < rows * a->e * a->bytes; at += 64) /* the next rows */
+        __builtin_prefetch(t->q + (i + rows) * t->row_bytes + at, 0, 3);
+    const eng_scores scores = attention_scores(a, t->b, t->h, row, k0, rows, keys, t->ld);
+    float before[ENG_MAX_MR], sums[ENG_MAX_MR];
+    memcpy(before, t->top + i, sizeof before);
+    a->kernels->attend(&scores, t->scores, t->top + i, sums);
+    for (int64_t r = 0; r < rows; r++) {
+        if (k0 > 0 && t->top[i + r] != before[r]) {
+            const float shrink = expf(before[r] - t->top[i + r]);
+            float *sum = t->sums + (i + r) * t->columns;
+            t->total[i + r] *= shrink;
+            a->kernels->scale_row(TT_F32, sum, sum, a->ev, shrink);
         }
+        t->total[i + r] += sums[r];
+    }
+    const bool in_place = values_lie_well(a);
+    const char *values = in_place ? t->values + k0 * a->ev * 4 : t->values + k0 / KEYS * block_words(a) * t->columns * 4;
+    multiply(f, eng_words(f, keys), (const char *)t->scores, t->ld * 4, rows, values, in_place ? a->ev : f->nr,
+             in_place ? f->nr * 4 : eng_words(f, packed) * f->nr * 4, a->ev, !in_place, t->sums + i * t->columns, t->columns, k0 > 0);
 }
 
 /* One block of queries of a head; keys: its packed keys and values. */
-static void query_block(const forward *p, const char *keys, int64_t head, int64_t q0) {
+static void query_block(const forward *p, const char *keys, int64_t head, int64_t q0, int64_t block) {
     const attention *a = &p->a;
-    const bool pairs = a->f->per_word == 2;
-    const eng_flavor *f = pairs ? a->f : &a->kernels->f32; /* what tiles multiply */
-    const int64_t b = head / a->h, h = head % a->h, nq = eng_min(a->l - q0, QUERIES);
-    const int64_t words = eng_words(a->f, a->e), columns = eng_round_up(a->ev, f->nr);
-    const char *values = keys + p->keys_bytes;
-    float *scores =
-        eng_scratch_need(ENG_SLOT_A, (size_t)((2 * QUERIES * KEYS + QUERIES * (columns + a->e + 1)) * 4));
-    float *weights = pairs ? scores + QUERIES * KEYS : scores, *sums = scores + 2 * QUERIES * KEYS;
-    int64_t row_bytes;
-    const char *q = queries(a, a->q + (head * a->l + q0) * a->e * a->bytes, nq,
-                            (char *)(sums + QUERIES * columns), &row_bytes);
-    float top[QUERIES], total[QUERIES];
-    for (int64_t i = 0; i < nq; i++) {
-        top[i] = -INFINITY;
-        total[i] = 0;
+    const eng_flavor *f = a->f->per_word == 2 ? a->f : &a->kernels->f32;
+    const int64_t n = eng_min(a->l - q0, block), mr = eng_even_rows(f, n), columns = eng_round_up(a->ev, f->nr);
+    const int64_t ld = eng_round_up(eng_min(a->s, KEYS), f->nr) + 16; /* rows a power of two apart would share a set of L1 */
+    pass t = {.p = p, .f = f, .b = head / a->h, .h = head % a->h, .first = q0, .keys = keys, .ld = ld, .columns = columns};
+    t.values = values_lie_well(a) ? a->v + head / a->group * a->s * a->ev * 4 : keys + p->keys_bytes;
+    t.scores = eng_scratch_need(ENG_SLOT_A, (size_t)((ENG_MAX_MR * ld + QUERIES * (columns + a->e + 1)) * 4));
+    t.sums = t.scores + ENG_MAX_MR * ld;
+    t.q = queries(a, a->q + (head * a->l + q0) * a->e * a->bytes, n, (char *)(t.sums + QUERIES * columns), &t.row_bytes);
+    for (int64_t i = 0; i < n; i++) {
+        t.top[i] = -INFINITY;
+        t.total[i] = 0;
     }
-    const int64_t end = a->causal ? eng_min(a->s, q0 + nq) : a->s;
-    for (int64_t k0 = 0; k0 < end; k0 += KEYS) {
-        const int64_t nk = eng_min(end - k0, KEYS), packed = eng_min(a->s - k0, KEYS);
-        multiply(f, words, q, row_bytes, nq, keys + k0 * words * 4, words * f->nr * 4, nk, scores, KEYS,
-                 false);
-        for (int64_t i = 0; i < nq; i++) {
-            const int64_t n = a->causal ? eng_max(0, eng_min(nk, q0 + i + 1 - k0)) : nk;
-            const float before = top[i];
-            const float sum =
-                a->kernels->attend(scores + i * KEYS, n, eng_round_up(nk, f->per_word), a->scale,
-                                   a->mask_type, attention_mask(a, b, h, q0 + i, k0), &top[i], pairs,
-                                   (char *)weights + i * KEYS * (pairs ? 2 : 4));
-            if (k0 > 0 && top[i] != before) {
-                const float shrink = expf(before - top[i]);
-                total[i] *= shrink;
-                a->kernels->scale_row(TT_F32, sums + i * columns, sums + i * columns, a->ev, shrink);
-            }
-            total[i] += sum;
-        }
-        multiply(f, eng_words(f, nk), (const char *)weights, KEYS * (pairs ? 2 : 4), nq,
-                 values + k0 / KEYS * block_words(a) * columns * 4, eng_words(f, packed) * f->nr * 4, a->ev,
-                 sums, columns, k0 > 0);
-    }
-    for (int64_t i = 0; i < nq;
-         i++) { /* a row that sees nothing is 0, and so is its logsumexp, as in PyTorch on CPU */
-        a->kernels->scale_row(a->dtype, p->out + (head * a->l + q0 + i) * a->ev * a->bytes, sums + i * columns, a->ev,
-                              total[i] == 0 ? 0 : 1 / total[i]);
-        p->lse[head * a->l + q0 + i] =
-            total[i] == 0 ? 0 : (top[i] == -INFINITY ? 0 : top[i]) + logf(total[i]);
+    for (int64_t k0 = 0; k0 < (a->causal ? eng_min(a->s, q0 + n) : a->s); k0 += KEYS)
+        for (int64_t i = 0; i < n; i += mr)
+            tile(&t, i, eng_min(n - i, mr), k0);
+    float logs[QUERIES];
+    eng_vlog(logs, t.total, n);
+    for (int64_t i = 0; i < n; i++) { /* a row that sees nothing is 0, and so is its logsumexp, as in PyTorch on CPU */
+        const int64_t row = head * a->l + q0 + i;
+        a->kernels->scale_row(a->dtype, p->out + row * a->ev * a->bytes, t.sums + i * columns, a->ev,
+                              t.total[i] == 0 ? 0 : 1 / t.total[i]);
+        p->lse[row] = t.total[i] == 0 ? 0 : (t.top[i] == -INFINITY ? 0 : t.top[i]) + logs[i];
     }
 }
 
@@ -205,11 +234,11 @@ static void part_task(void *context, int64_t task, int worker) {
     (void)worker;
     const forward *p = context;
     const attention *a = &p->a;
-    const int64_t heads = a->b * a->hk, blocks = eng_blocks(a->l, QUERIES);
+    const int64_t heads = a->b * a->hk, blocks = eng_blocks(a->l, p->block);
     char *keys = eng_scratch_need(ENG_SLOT_B, (size_t)p->head_bytes);
     pack_head(p, task % heads, keys);
     for (int64_t i = task / heads; i < a->group * blocks; i += p->parts) /* the longest first */
-        query_block(p, keys, task % heads * a->group + i % a->group, (blocks - 1 - i / a->group) * QUERIES);
+        query_block(p, keys, task % heads * a->group + i % a->group, (blocks - 1 - i / a->group) * p->block, p->block);
 }
 
 tt_status eng_sdpa(const char *attributes, const eng_tensor *in, eng_tensor *out) {
@@ -230,9 +259,11 @@ tt_status eng_sdpa(const char *attributes, const eng_tensor *in, eng_tensor *out
     }
     const int64_t words = eng_words(a->f, a->e), columns = eng_round_up(a->ev, a->f->nr);
     p.keys_bytes = eng_round_up(a->s, a->f->nr) * words * 4;
-    p.head_bytes = eng_round_up(p.keys_bytes + eng_blocks(a->s, KEYS) * block_words(a) * columns * 4, 64);
+    p.head_bytes =
+        eng_round_up(p.keys_bytes + (values_lie_well(a) ? 0 : eng_blocks(a->s, KEYS) * block_words(a) * columns * 4), 64);
     const int64_t tasks = eng_pool_size() > 1 ? 4 * (int64_t)eng_pool_size() : 1; /* that keep all threads busy */
-    p.parts = eng_min(eng_blocks(tasks, a->b * a->hk), a->group * eng_blocks(a->l, QUERIES));
+    p.block = 4 * (a->f->per_word == 2 ? a->f : &a->kernels->f32)->mr;
+    p.parts = eng_min(eng_blocks(tasks, a->b * a->hk), a->group * eng_blocks(a->l, p.block));
     eng_parallel(a->b * a->hk * p.parts, part_task, &p);
     return TT_OK;
 }

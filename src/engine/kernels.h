@@ -92,6 +92,17 @@ typedef struct eng_norm {
     bool far; /* rows come from beyond L2 */
 } eng_norm;
 
+/* A tile of attention's scores: a row for each query, at most ENG_MAX_MR. */
+typedef struct eng_scores {
+    int64_t rows, ld;          /* ld: floats from row to row */
+    int64_t keys, first, more; /* row i sees the first `first + more i` of so many keys */
+    float scale;
+    tt_dtype mask_type;
+    const char *mask; /* NULL: none; mask_row bytes from row to row */
+    int64_t mask_row;
+    bool to_bf16;
+} eng_scores;
+
 typedef struct eng_kernels {
     eng_flavor f32, bf16, f16, f64;
     /* rows of `width` elements of 2, 4 or 8 bytes: lane first + i of a piece = base[at + i * step], other
@@ -125,10 +136,9 @@ typedef struct eng_kernels {
     void (*norm)(const eng_norm *, int64_t first, int64_t rows);
     /* writes dx, adds to dweight[n] and dbias[n] */
     void (*norm_backward)(const eng_norm *, int64_t first, int64_t rows, float *dweight, float *dbias);
-    /* Row of a block of scores -> exp(score * scale + mask - *top), as f32 or bf16, zero from n to width;
-     * raises *top first if a score is higher; returns the sum. scores may be overwritten. */
-    float (*attend)(float *scores, int64_t n, int64_t width, float scale, tt_dtype mask_type,
-                    const void *mask, float *top, bool to_bf16, void *out);
+    /* Scores -> exp(score * scale + mask - top) in place, as f32 or bf16, zero where a row does not see; raises top first where a
+     * score is higher; sums: of each row. */
+    void (*attend)(const eng_scores *, float *scores, float *top, float *sums);
     /* scores -> p = exp(score * scale + mask - lse), dp -> p (dp - delta) scale; zero from n to width */
     void (*attend_backward)(float *scores, float *dp, int64_t n, int64_t width, float scale,
                             tt_dtype mask_type, const void *mask, float lse, float delta);

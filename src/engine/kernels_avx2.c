@@ -9,7 +9,7 @@ const eng_kernels eng_kernels_avx2 = {
     .bf16 = FLAVOR_WIDENED(bf16, 2, {{NULL}}),
     .f16 = FLAVOR_WIDENED(f16, 2, {{NULL}}),
     .f64 = FLAVOR_F64,
-    .attend = attend_row,
+    .attend = attend_rows,
     .narrow_rows = narrow_rows,
     KERNELS_SHARED,
 };

@@ -80,6 +80,6 @@ static void narrow_pair_rows(tt_dtype type, void *dst, int64_t ldd, const float 
      .narrow_rows = NARROW,                                                                                  \
      KERNELS_SHARED}
 
-const eng_kernels eng_kernels_avx512 = AVX512_TABLE(FLAVOR_WIDENED(bf16, 2, {{NULL}}), attend_row, narrow_rows);
-const eng_kernels eng_kernels_avx512_bf16 = AVX512_TABLE(FLAVOR_PAIRS, attend_pair_row, narrow_pair_rows);
+const eng_kernels eng_kernels_avx512 = AVX512_TABLE(FLAVOR_WIDENED(bf16, 2, {{NULL}}), attend_rows, narrow_rows);
+const eng_kernels eng_kernels_avx512_bf16 = AVX512_TABLE(FLAVOR_PAIRS, attend_pair_rows, narrow_pair_rows);
 #endif

@@ -425,15 +425,17 @@ INLINE vf v_exp(vf x) {
     return v_keep_nan(x, v_scale2(p, n));
 }
 
-/* 2^x for x that is hardly above 0, as a softmax's: e^x without its range above, NaN kept. */
+/* 2^x for x that is hardly above 0, as a softmax's, to 1e-7 of it, NaN kept: x - floor(x) passes a polynomial that is 1 at 0. */
 INLINE vf v_exp2_below(vf x) {
-    const vf c = v_max(v_set(-151.f), x), n = v_round(c), r = c - n;
-    vf p = v_set(1.52834254e-4f);
-    p = v_fma(p, r, v_set(1.33972251e-3f));
-    p = v_fma(p, r, v_set(9.61879154e-3f));
-    p = v_fma(p, r, v_set(5.55034604e-2f));
-    p = v_fma(p, r, v_set(2.40226435e-1f));
-    p = v_fma(p, r, v_set(6.93147181e-1f));
+#if SIMD == 512
+    const vf n = x, r = (vf)_mm512_reduce_ps((__m512)x, 9); /* of -inf: 0 */
+#else
+    const vf c = v_max(v_set(-151.f), x), n = v_round(c - v_set(0.5f)), r = c - n;
+#endif
+    vf p = v_fma(v_set(1.86713008e-3f), r, v_set(9.01703028e-3f));
+    p = v_fma(p, r, v_set(5.57999132e-2f));
+    p = v_fma(p, r, v_set(2.40164450e-1f));
+    p = v_fma(p, r, v_set(6.93151312e-1f));
     p = v_fma(p, r, v_set(1.f));
     return v_keep_nan(x, v_scale2(p, n));
 }
