@@ -629,6 +629,8 @@ TEST(attention_and_its_gradient) {
             one_attention(3, 50, 33, false, types[t]);
             one_attention(70, 140, 17, false, types[t]);
             one_attention(70, 66, 64, true, types[t]);
+            one_attention(57, 1030, 18, false, types[t]); /* more keys than pass at once */
+            one_attention(530, 530, 5, true, types[t]);
         }
     });
 }
