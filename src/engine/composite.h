@@ -22,4 +22,6 @@ tt_status eng_max_pool_backward(const char *attributes, const eng_tensor *in, en
 tt_status eng_embedding_bag(const char *attributes, const eng_tensor *in, eng_tensor *out);
 tt_status eng_nll_loss(const char *attributes, const eng_tensor *in, eng_tensor *out);
 tt_status eng_sum_rows(const char *attributes, const eng_tensor *in, eng_tensor *out);
+/* The same. *rows: what was known of the table before, and is now; NULL: nothing. */
+tt_status eng_sum_rows_noted(const eng_tensor *in, eng_tensor *out, struct eng_rows **rows);
 #endif

@@ -28,6 +28,7 @@ typedef struct eng_run {
     int device, n_devices;       /* partition id */
     void *collective;            /* rendezvous of the participants; NULL: single device */
     bool reference;              /* use ref kernels only */
+    struct eng_rows **rows;      /* [slot of the program], replaced as rows are written; NULL: not kept */
     /* Where kernels of nodes with regions find the outer values their regions use; whoever runs a block sets it (eng_ref_block does). */
     eng_env env; void *env_context;
 } eng_run;
@@ -89,6 +90,12 @@ eng_loop *eng_loop_create_in(tt_arena *arena, const hlo_graph *g, const hlo_bloc
 void eng_loop_run(const eng_loop *, void *const *inputs, void *const *outputs);
 /* May output o's array be input i's? Every read of the input then is of the element being written, and comes first. */
 bool eng_loop_in_place(const eng_loop *, int output, int input);
+
+/* Rows alone: is element i of every array element i of the loop, or one element for all, and is there one output? */
+bool eng_loop_has_rows(const eng_loop *);
+/* Of such a loop only the rows at[0 .. n), each named once, of `row` elements. The output is the sum of input `old`, in whose memory it lies,
+ * and products of input `zero`, which is 0 elsewhere. False: nothing was done, for other rows would not stay as they are. */
+bool eng_loop_run_rows(const eng_loop *, void *const *inputs, void *const *outputs, int old, int zero, int64_t row, int64_t n, const int32_t *at);
 
 /* Vector math shared by loops, reductions and composites: arrays of n floats (dst may equal src). max error in ulp in loop_math.c. */
 void eng_vexp(float *dst, const float *src, int64_t n);

@@ -3,6 +3,8 @@
  * out and never split. */
 #include "engine/composite.h"
 #include "engine/fast.h"
+#include "engine/memory.h"
+#include <stdlib.h>
 #include <string.h>
 
 enum { BLOCK = 64, LANES = 16, TILE = 512, AHEAD = 16 }; /* columns summed in registers, in vectors of LANES; in a tile; rows fetched ahead */
@@ -202,9 +204,42 @@ static void sums_range(void *context, int64_t begin, int64_t end) {
     }
 }
 
-tt_status eng_sum_rows(const char *attributes, const eng_tensor *in, eng_tensor *out) {
-    (void)attributes;
+/* The table as zeros: only the rows that are not, if those are known. */
+static void clear_table(eng_tensor *table, eng_rows **rows) {
     static const char zero[4];
+    const int size = tt_dtype_size(table->type.dtype);
+    const int64_t bytes = hlo_type_bytes(&table->type);
+    const eng_rows *known = rows ? *rows : NULL;
+    if (!known || known->bytes < bytes || known->n * known->pitch > bytes / 2)
+        fast_fill_shared(table->data, zero, size, bytes / size);
+    else
+        for (int64_t k = 0; k < known->n; k++)
+            memset((char *)table->data + known->at[k] * known->pitch, 0, (size_t)known->pitch);
+}
+
+/* The rows that were written, which are few. */
+static void note_rows(const sums *s, int64_t n, int64_t bytes, eng_rows **rows) {
+    enum { FEW = 4, WORTH_KEEPING = 1 << 16 };
+    eng_rows *r = *rows;
+    if (bytes < WORTH_KEEPING || n > s->n_rows / FEW || (r && r->capacity < n)) {
+        free(r);
+        *rows = r = NULL;
+    }
+    if (bytes < WORTH_KEEPING || n > s->n_rows / FEW)
+        return;
+    if (!r) {
+        *rows = r = tt_malloc(sizeof *r + sizeof *r->at * (size_t)n);
+        r->capacity = n;
+    }
+    r->bytes = bytes;
+    r->pitch = s->width * tt_dtype_size(s->dtype);
+    r->n = 0;
+    for (int64_t i = 0; i < n; i++)
+        if ((uint64_t)s->index[i] < (uint64_t)s->n_rows && s->first[s->index[i]] == i)
+            r->at[r->n++] = (int32_t)s->index[i];
+}
+
+tt_status eng_sum_rows_noted(const eng_tensor *in, eng_tensor *out, eng_rows **rows) {
     const int64_t n = in[1].type.dims[0], n_rows = out->type.dims[0], *index = in[1].data;
     int32_t *first = eng_scratch_need(ENG_SLOT_SHARED, sizeof *first * (size_t)(n_rows + n)), *next = first + n_rows;
     memset(first, -1, sizeof *first * (size_t)n_rows);
@@ -216,7 +251,14 @@ tt_status eng_sum_rows(const char *attributes, const eng_tensor *in, eng_tensor 
     }
     sums s = {.width = out->type.dims[1], .n_rows = n_rows, .rows = in[0].data, .index = index, .first = first, .next = next,
               .table = out->data, .dtype = out->type.dtype, .convert = loop_find(HLO_CONVERT, TT_F32, out->type.dtype, 0)};
-    fast_fill_shared(s.table, zero, tt_dtype_size(s.dtype), hlo_type_elements(&out->type));
+    clear_table(out, rows);
     fast_ranges(n, eng_max(1, 65536 / eng_max(1, s.width)), sums_range, &s);
+    if (rows)
+        note_rows(&s, n, hlo_type_bytes(&out->type), rows);
     return TT_OK;
+}
+
+tt_status eng_sum_rows(const char *attributes, const eng_tensor *in, eng_tensor *out) {
+    (void)attributes;
+    return eng_sum_rows_noted(in, out, NULL);
 }

@@ -387,6 +387,75 @@ void eng_loop_run(const eng_loop *l, void *const *inputs, void *const *outputs) 
         eng_parallel(l->n_tasks, task, &r);
 }
 
+/* ---- some rows only ---- */
+bool eng_loop_has_rows(const eng_loop *l) {
+    for (int i = 0; i < l->n_sources; i++)
+        if ((l->sources[i].kind != LOOP_DIRECT && l->sources[i].kind != LOOP_SCALAR) || l->sources[i].period)
+            return false;
+    return !l->row && !l->has_maps && l->n_outputs == 1;
+}
+
+typedef struct row_run {
+    run whole;
+    const int32_t *at;
+    int64_t n, row, per_task;
+} row_run;
+
+static void rows_task(void *context, int64_t task, int worker) {
+    enum { AHEAD = 8, ASKED = 256 };
+    const row_run *r = context;
+    const eng_loop *l = r->whole.l;
+    const int64_t from = task * r->per_task, to = loop_min(r->n, from + r->per_task), step = l->code ? r->row : l->tile;
+    char *scratch = eng_scratch(LOOP_SCRATCH, l->scratch_bytes);
+    frame f;
+    (void)worker;
+    if (!scratch)
+        return;
+    frame_init(l, &f, scratch, r->whole.inputs);
+    f.code = l->code;
+    for (int64_t i = from; i < to; i++) {
+        for (int64_t at = 0; i + AHEAD < to && at < loop_min(ASKED, r->row * l->output_size[0]); at += 64)
+            __builtin_prefetch((char *)r->whole.outputs[0] + r->at[i + AHEAD] * r->row * l->output_size[0] + at, 1);
+        for (int64_t done = 0; done < r->row; done += step) {
+            point(l, &f, r->whole.inputs, r->whole.outputs, r->at[i] * r->row + done);
+            run_instrs(l, &f, loop_min(step, r->row - done));
+        }
+    }
+}
+
+/* Does an element stay as it is where input `zero` is 0? The sum of x and a zero is x for every x, if it is for -0. */
+static bool keeps_old(const eng_loop *l, void *const *inputs, int old, int zero) {
+    enum { N = 8 };
+    _Alignas(64) char minus[8 * N] = {0}, zeros[8 * N] = {0}, result[8 * N];
+    char *scratch = eng_scratch(LOOP_SCRATCH, l->scratch_bytes);
+    frame f;
+    if (!scratch)
+        return false;
+    frame_init(l, &f, scratch, inputs);
+    f.code = l->code;
+    for (int i = 0; i < N; i++)
+        minus[(i + 1) * l->output_size[0] - 1] = (char)0x80;
+    for (int i = 0; i < l->n_sources; i++) {
+        const loop_source *s = &l->sources[i];
+        if (s->kind != LOOP_DIRECT)
+            continue;
+        if (s->input != old && s->input != zero)
+            return false;
+        f.at[i] = s->input == old ? minus : zeros;
+    }
+    f.at[l->n_sources] = result;
+    run_instrs(l, &f, N);
+    return !memcmp(result, minus, (size_t)(N * l->output_size[0]));
+}
+
+bool eng_loop_run_rows(const eng_loop *l, void *const *inputs, void *const *outputs, int old, int zero, int64_t row, int64_t n, const int32_t *at) {
+    row_run r = {{l, inputs, outputs}, at, n, row, loop_max(1, 65536 / row)};
+    if (!keeps_old(l, inputs, old, zero))
+        return false;
+    eng_parallel((n + r.per_task - 1) / r.per_task, rows_task, &r);
+    return true;
+}
+
 bool eng_loop_in_place(const eng_loop *l, int output, int input) {
     int first_write = l->n_instrs, last_read = -1;
     for (int i = 0; i < l->n_instrs; i++) {

@@ -46,10 +46,12 @@ struct eng_memory {
     eng_memory_stats stats;
     free_block *lists[N_CLASSES];        /* the last freed first */
     int count[N_CLASSES], low[N_CLASSES]; /* blocks in a list; the fewest since the last sweep: so many were of no use */
+    eng_rows *zeros;                      /* freed blocks that are zero but for few rows, the last freed first */
+    int n_zeros;
     eng_memory *next;                    /* sweeper's list */
 };
 
-enum { KEEP = 16 << 20 }; /* what may stay in the lists for ever */
+enum { MOST_ZEROS = 256, KEEP = 16 << 20 }; /* what may stay in the lists for ever */
 static struct {
     pthread_mutex_t lock; /* before any memory's own */
     eng_memory *first;
@@ -174,6 +176,11 @@ static int64_t class_size(int c) {
     return base + ((c - SMALL_CLASSES) % STEPS + 1) * (base / STEPS);
 }
 
+static void count_cached(eng_memory *m, int64_t bytes) {
+    m->stats.cached += bytes;
+    atomic_fetch_add_explicit(&cached_everywhere, bytes, memory_order_relaxed);
+}
+
 /* Takes the list of class c from its n-th block on, with the lock held. */
 static free_block *cut_list(eng_memory *m, int c, int n) {
     free_block **at = &m->lists[c], *rest;
@@ -181,11 +188,37 @@ static free_block *cut_list(eng_memory *m, int c, int n) {
         at = &(*at)->next;
     rest = *at;
     *at = NULL;
-    int64_t bytes = (m->count[c] - n) * class_size(c);
-    m->stats.cached -= bytes;
-    atomic_fetch_sub_explicit(&cached_everywhere, bytes, memory_order_relaxed);
+    count_cached(m, -(m->count[c] - n) * class_size(c));
     m->count[c] = m->low[c] = n;
     return rest;
+}
+
+/* The first block of zeros of that class, or NULL; with the lock held. */
+static eng_rows *take_zeros(eng_memory *m, int class_) {
+    for (eng_rows **at = &m->zeros, *r; (r = *at); at = &r->next)
+        if (r->class_ == class_) {
+            *at = r->next;
+            m->n_zeros--;
+            count_cached(m, -class_size(class_));
+            return r;
+        }
+    return NULL;
+}
+
+/* Frees the blocks of zeros, or only those that were there at the last sweep. With the lock held. */
+static void free_zeros(eng_memory *m, bool all) {
+    for (eng_rows **at = &m->zeros, *r; (r = *at);) {
+        if (!all && !r->old) {
+            r->old = true;
+            at = &r->next;
+            continue;
+        }
+        *at = r->next;
+        m->n_zeros--;
+        count_cached(m, -class_size(r->class_));
+        system_free(r->block, class_size(r->class_));
+        free(r);
+    }
 }
 
 static void free_list(free_block *b, int64_t size) {
@@ -199,6 +232,7 @@ static void empty_lists(eng_memory *m) {
     for (int c = 0; c < N_CLASSES && m->stats.cached; c++)
         if (m->lists[c])
             free_list(cut_list(m, c, 0), class_size(c));
+    free_zeros(m, true);
 }
 
 /* Frees the blocks that stayed in their lists since the last sweep. */
@@ -213,6 +247,9 @@ static void sweep(eng_memory *m) {
         free_list(rest, class_size(c));
         small += class_size(c) < MAP_FROM ? unused * class_size(c) : 0;
     }
+    pthread_mutex_lock(&m->lock);
+    free_zeros(m, false);
+    pthread_mutex_unlock(&m->lock);
 #ifdef __GLIBC__
     if (small > KEEP / 4)
         malloc_trim(0);
@@ -347,27 +384,42 @@ static tt_status alloc_new(eng_memory *m, int64_t bytes, int64_t size, void **ou
     return TT_OK;
 }
 
-tt_status eng_memory_alloc(eng_memory *m, int64_t bytes, void **out) {
+/* A freed block of the class, or NULL; with the lock held. out_rows NULL: what it holds does not matter. */
+static void *take_freed(eng_memory *m, int class_, int64_t bytes, eng_rows **out_rows) {
+    eng_rows *zeros = out_rows || !m->lists[class_] ? take_zeros(m, class_) : NULL;
+    if (zeros) {
+        void *block = zeros->block;
+        if (out_rows && zeros->bytes >= bytes)
+            *out_rows = zeros;
+        else
+            free(zeros);
+        return block;
+    }
+    free_block *b = m->lists[class_];
+    if (!b)
+        return NULL;
+    m->lists[class_] = b->next;
+    if (--m->count[class_] < m->low[class_])
+        m->low[class_] = m->count[class_];
+    count_cached(m, -class_size(class_));
+    return b;
+}
+
+tt_status eng_memory_alloc_rows(eng_memory *m, int64_t bytes, void **out, eng_rows **out_rows) {
     int64_t size;
     int class_;
     *out = NULL;
+    if (out_rows)
+        *out_rows = NULL;
     TT_TRY(check_fault());
     if (!class_of(bytes, &size, &class_))
         return over_limit(m, bytes);
     pthread_mutex_lock(&m->lock);
     tt_status status = TT_OK;
-    if (size > m->stats.limit - m->stats.in_use) {
+    if (size > m->stats.limit - m->stats.in_use)
         status = over_limit(m, bytes);
-    } else if (m->lists[class_]) {
-        *out = m->lists[class_];
-        m->lists[class_] = m->lists[class_]->next;
-        if (--m->count[class_] < m->low[class_])
-            m->low[class_] = m->count[class_];
-        m->stats.cached -= size;
-        atomic_fetch_sub_explicit(&cached_everywhere, size, memory_order_relaxed);
-    } else {
+    else if (!(*out = take_freed(m, class_, bytes, out_rows)))
         status = alloc_new(m, bytes, size, out);
-    }
     if (!status) {
         m->stats.in_use += size;
         m->stats.n_allocs++;
@@ -381,11 +433,34 @@ tt_status eng_memory_alloc(eng_memory *m, int64_t bytes, void **out) {
     return status;
 }
 
-void eng_memory_free(eng_memory *m, void *p, int64_t bytes) {
+tt_status eng_memory_alloc(eng_memory *m, int64_t bytes, void **out) { return eng_memory_alloc_rows(m, bytes, out, NULL); }
+
+/* Puts a freed block into a list; with the lock held. Consumes rows. */
+static void keep_block(eng_memory *m, void *block, int class_, eng_rows *rows) {
+    count_cached(m, class_size(class_));
+    if (rows && m->n_zeros < MOST_ZEROS) {
+        rows->block = block;
+        rows->class_ = class_;
+        rows->old = false;
+        rows->next = m->zeros;
+        m->zeros = rows;
+        m->n_zeros++;
+        return;
+    }
+    free(rows);
+    free_block *b = block;
+    b->next = m->lists[class_];
+    m->lists[class_] = b;
+    m->count[class_]++;
+}
+
+void eng_memory_free_rows(eng_memory *m, void *p, int64_t bytes, eng_rows *rows) {
     int64_t size;
     int class_;
-    if (!p || !class_of(bytes, &size, &class_))
+    if (!p || !class_of(bytes, &size, &class_)) {
+        free(rows);
         return;
+    }
     pthread_mutex_lock(&m->lock);
     m->stats.in_use -= size;
     m->stats.n_live--;
@@ -393,20 +468,19 @@ void eng_memory_free(eng_memory *m, void *p, int64_t bytes) {
     if (keep) {
         if (atomic_load_explicit(&cached_everywhere, memory_order_relaxed) + size > m->cap)
             empty_lists(m);
-        free_block *b = p;
-        b->next = m->lists[class_];
-        m->lists[class_] = b;
-        m->count[class_]++;
-        m->stats.cached += size;
-        atomic_fetch_add_explicit(&cached_everywhere, size, memory_order_relaxed);
+        keep_block(m, p, class_, rows);
     }
     pthread_mutex_unlock(&m->lock);
-    if (!keep)
+    if (!keep) {
+        free(rows);
         system_free(p, size);
-    else if (atomic_load_explicit(&cached_everywhere, memory_order_relaxed) > KEEP &&
-             !atomic_load_explicit(&sweeper.running, memory_order_relaxed))
+    } else if (atomic_load_explicit(&cached_everywhere, memory_order_relaxed) > KEEP &&
+               !atomic_load_explicit(&sweeper.running, memory_order_relaxed)) {
         sweeper_start();
+    }
 }
+
+void eng_memory_free(eng_memory *m, void *p, int64_t bytes) { eng_memory_free_rows(m, p, bytes, NULL); }
 
 void eng_memory_stats_get(eng_memory *m, eng_memory_stats *out) {
     pthread_mutex_lock(&m->lock);

@@ -3,6 +3,7 @@
 #ifndef ENG_MEMORY_H
 #define ENG_MEMORY_H
 #include "base/status.h"
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,19 @@ void eng_memory_destroy(eng_memory *); /* blocks still out stay valid, but must 
 /* 64-byte aligned, contents undefined; bytes 0 is fine. RESOURCE_EXHAUSTED names the sizes. */
 TT_MUST_CHECK tt_status eng_memory_alloc(eng_memory *, int64_t bytes, void **out);
 void eng_memory_free(eng_memory *, void *block, int64_t bytes /* as given to alloc */);
+
+/* What is known of a block: the first `bytes` of it are zero but for the rows at[k] * pitch .., each named once. Made by malloc. */
+typedef struct eng_rows {
+    int64_t bytes, pitch, n, capacity;
+    struct eng_rows *next; /* the rest: of blocks that wait */
+    void *block;
+    int class_;
+    bool old;
+    int32_t at[];
+} eng_rows;
+/* A block that was freed with its rows, if there is one: *out_rows is the caller's, NULL where contents are undefined. */
+TT_MUST_CHECK tt_status eng_memory_alloc_rows(eng_memory *, int64_t bytes, void **out, eng_rows **out_rows);
+void eng_memory_free_rows(eng_memory *, void *block, int64_t bytes, eng_rows *take /* NULL is fine */);
 /* Fails when `bytes` more could never fit, without allocating: a program is refused before it is queued. */
 TT_MUST_CHECK tt_status eng_memory_check(eng_memory *, int64_t bytes);
 void eng_memory_stats_get(eng_memory *, eng_memory_stats *out);

@@ -53,6 +53,8 @@ typedef struct eng_value {
     eng_event *ready; /* NULL: ready */
     void *data;       /* set when ready */
     int64_t bytes;
+    eng_rows *rows;        /* what is known of data, NULL: nothing; set when ready */
+    _Atomic bool exposed;  /* others hold its address: nothing is known any more */
     void (*on_free)(void *data, void *context);
     void *free_context; /* read_only values */
     eng_event *freed;   /* set when the value goes (zero-copy host arrays) */

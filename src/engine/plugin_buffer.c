@@ -20,8 +20,11 @@ void eng_value_release(eng_value *v) {
     if (v->read_only) {
         if (v->on_free)
             v->on_free(v->data, v->free_context);
-    } else if (v->data) {
-        eng_memory_free(v->device->memory, v->data, v->bytes);
+    } else {
+        bool exposed = atomic_load(&v->exposed);
+        if (exposed)
+            free(v->rows);
+        eng_memory_free_rows(v->device->memory, v->data, v->bytes, exposed ? NULL : v->rows);
     }
     if (v->freed) {
         eng_event_set(v->freed, TT_OK);
@@ -541,6 +544,7 @@ static tt_status data_of(tt_pjrt_buffer *b, void **out) {
     eng_value *v = eng_buffer_value(b);
     if (!v)
         return eng_buffer_deleted_error("device pointer");
+    atomic_store(&v->exposed, true);
     tt_status status = v->ready ? eng_event_wait(v->ready) : TT_OK;
     *out = v->data;
     eng_value_release(v);

@@ -44,6 +44,7 @@ typedef struct eng_memory_plan {
     void **params, **results; /* addresses */
     bool *copied;             /* [param]: params[i] is a copy that the run owns */
     void *slab;
+    eng_rows **rows;          /* [slot] */
 } eng_memory_plan;
 
 /* A parameter that the plan writes: its own memory when the run owns it alone, else a copy. */
@@ -59,6 +60,20 @@ static tt_status own_param(const eng_job *j, int i, eng_memory_plan *m) {
     return TT_OK;
 }
 
+/* What is known of parameters, and results that begin as zeros. */
+static tt_status take_rows(const eng_job *j, eng_memory_plan *m) {
+    const eng_program *p = j->loaded->executable->program;
+    m->rows = p->n_rows ? TT_NEW_N(j->device->arena, eng_rows *, p->n_rows) : NULL;
+    for (int k = 0; k < p->n_rows; k++) {
+        const int param = p->rows[k].param, result = p->rows[k].result;
+        if (param >= 0 && !atomic_load(&j->args[param]->exposed))
+            m->rows[k] = j->args[param]->rows;
+        if (result >= 0)
+            TT_TRY(eng_memory_alloc_rows(j->device->memory, j->outs[result]->bytes, &m->results[result], &m->rows[k]));
+    }
+    return TT_OK;
+}
+
 static tt_status take_memory(const eng_job *j, eng_memory_plan *m) {
     const eng_program *p = j->loaded->executable->program;
     tt_arena *arena = j->device->arena;
@@ -71,11 +86,12 @@ static tt_status take_memory(const eng_job *j, eng_memory_plan *m) {
     for (int i = 0; i < p->n_params; i++)
         if (p->written[i])
             TT_TRY(own_param(j, i, m));
+    TT_TRY(take_rows(j, m));
     for (int i = 0; i < p->n_results; i++) {
         int param = p->result_in_param[i];
-        if (param < 0)
+        if (param < 0 && !m->results[i])
             TT_TRY(eng_memory_alloc(j->device->memory, j->outs[i]->bytes, &m->results[i]));
-        else
+        else if (param >= 0)
             m->results[i] = m->params[param];
     }
     if (p->slab_bytes)
@@ -105,6 +121,12 @@ static void settle_memory(const eng_job *j, eng_memory_plan *m, bool ok) {
             eng_memory_free(memory, m->params[i], j->args[i]->bytes);
     if (m->slab)
         eng_memory_free(memory, m->slab, p->slab_bytes);
+    for (int k = 0; m->rows && k < p->n_rows; k++) {
+        if (ok && p->rows[k].result >= 0)
+            j->outs[p->rows[k].result]->rows = m->rows[k];
+        else if (p->rows[k].param < 0)
+            free(m->rows[k]);
+    }
 }
 
 /* Runs now, on this thread, which the queue has let in. *out_started: inputs may have been overwritten. */
@@ -123,6 +145,7 @@ static tt_status run_job(eng_job *j, bool *out_started) {
                        .n_devices = l->n_devices,
                        .collective = &j->participant,
                        .reference = p->reference};
+        run.rows = m.rows;
         *out_started = true;
         uint32_t n = atomic_fetch_add_explicit(&l->n_runs, 1, memory_order_relaxed);
         bool measure = n < MEASURED_RUNS || n % MEASURE_EVERY == 0;

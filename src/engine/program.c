@@ -102,16 +102,16 @@ static void describe_plan(eng_program *program, const eng_planner *p) {
     program->bytes_accessed = plan->bytes;
     program->estimate_ns = (int64_t)plan->ns;
     program->collective = p->collective;
+    program->n_rows = plan->n_rows;
+    program->rows = plan->rows;
 }
 
 static tt_status plan_program(eng_program *program, tt_arena *temporary) {
     hlo_graph *g = program->graph;
     TT_CHECK(g->n_funcs > 0 && g->funcs[0]->body, INVALID_ARGUMENT, "the module has no function");
     describe(program, g->funcs[0]);
-    if (!program->reference) {
+    if (!program->reference)
         eng_canonicalise(g, g->funcs[0]->body);
-        TT_TRY(eng_narrow_updates(g, g->funcs[0]->body, program->donated));
-    }
     size_t n = g->n_nodes;
     eng_planner p = {
         .arena = program->arena, .temporary = temporary, .g = g, .reference = program->reference,

@@ -11,6 +11,11 @@
 typedef struct eng_plan eng_plan;
 typedef struct eng_frame eng_frame;
 
+/* Where what is known of a table's rows comes from and goes to: a parameter, -1; a result, -1. Neither: it stays within the program. */
+typedef struct eng_rows_slot {
+    int param, result;
+} eng_rows_slot;
+
 typedef struct eng_program {
     tt_arena *arena; /* graph, plan, loops */
     hlo_graph *graph;
@@ -20,6 +25,8 @@ typedef struct eng_program {
     bool *donated; /* [param]: the program says that it may be donated */
     bool *written; /* [param]: the plan writes into its memory: it must be owned by the run, or be a copy */
     int *result_in_param; /* [result]: the parameter whose memory it ends in, -1: memory of its own */
+    int n_rows; /* slots */
+    const eng_rows_slot *rows;
     int64_t slab_bytes, argument_bytes, output_bytes, alias_bytes, constant_bytes;
     int64_t n_replicas, n_partitions;
     double flops, bytes_accessed; /* estimates */

@@ -31,7 +31,7 @@ int eng_root_new(eng_builder *b, int kind, int64_t bytes, int def) {
     return b->n_roots++;
 }
 
-static int find_root(eng_builder *b, int root) {
+int eng_root_find(eng_builder *b, int root) {
     while (root >= 0 && b->roots[root].merged >= 0)
         root = b->roots[root].merged;
     return root;
@@ -68,19 +68,19 @@ static void skip_unread(eng_builder *b) {
 
 /* ---- in place ---- */
 static bool used_once(eng_builder *b, const eng_draft *d, int input) {
-    int root = find_root(b, d->values[input].root);
+    int root = eng_root_find(b, d->values[input].root);
     for (int k = 0; k < d->step.n_in; k++)
-        if (k != input && find_root(b, d->values[k].root) == root)
+        if (k != input && eng_root_find(b, d->values[k].root) == root)
             return false;
     for (int k = 0; k < d->step.n_captures; k++)
-        if (find_root(b, d->captures[k].root) == root)
+        if (eng_root_find(b, d->captures[k].root) == root)
             return false;
     return true;
 }
 
 static bool may_take(eng_builder *b, const eng_draft *d, int step, int input, int output) {
     eng_value_place from = d->values[input], to = d->values[d->step.n_in + output];
-    int a = find_root(b, from.root);
+    int a = eng_root_find(b, from.root);
     if (a < 0 || from.offset)
         return false;
     const eng_root *ra = &b->roots[a], *rb = &b->roots[to.root];
@@ -91,7 +91,7 @@ static bool may_take(eng_builder *b, const eng_draft *d, int step, int input, in
 static bool merge(eng_builder *b, const eng_draft *d, int step, int input, int output) {
     if (!may_take(b, d, step, input, output))
         return false;
-    int a = find_root(b, d->values[input].root), o = d->values[d->step.n_in + output].root;
+    int a = eng_root_find(b, d->values[input].root), o = d->values[d->step.n_in + output].root;
     eng_root *ra = &b->roots[a], *ro = &b->roots[o];
     ro->merged = a;
     ra->latest = step;
@@ -174,7 +174,7 @@ static void place_results(eng_builder *b) {
     b->drafts = room;
     for (int i = 0; i < n_results; i++) {
         eng_value_place v = b->results[i];
-        int r = find_root(b, v.root);
+        int r = eng_root_find(b, v.root);
         if (r < 0 || v.offset || b->roots[r].result >= 0 || b->roots[r].bytes != b->result_bytes[i]) {
             copy_result(b, i);
             continue;
@@ -193,7 +193,7 @@ static void place_results(eng_builder *b) {
     }
     /* fresh results in memory of donated parameters that nobody reads any more */
     for (int i = 0; i < n_results; i++) {
-        int r = find_root(b, b->results[i].root);
+        int r = eng_root_find(b, b->results[i].root);
         if (b->roots[r].kind != ROOT_TEMP || b->roots[r].result != i)
             continue;
         int k = dead_param(b, i, b->roots[r].def);
@@ -300,7 +300,7 @@ static void place_slab(eng_builder *b) {
 static eng_place place_of(eng_builder *b, eng_value_place v) {
     if (v.root == ROOT_CONSTANTS)
         return (eng_place){BASE_CONSTANTS, v.offset};
-    const eng_root *r = &b->roots[find_root(b, v.root)];
+    const eng_root *r = &b->roots[eng_root_find(b, v.root)];
     return (eng_place){r->base, r->offset + v.offset};
 }
 
@@ -353,5 +353,7 @@ tt_status eng_places_assign(eng_builder *b) {
         plan->steps[s] = b->drafts[s].step;
     }
     plan->results = places_of(b, b->results, plan->n_results);
+    if (b->block == b->p->g->funcs[0]->body)
+        eng_rows_assign(b);
     return TT_OK;
 }

@@ -28,6 +28,7 @@ typedef struct eng_draft {
     bool *over;       /* loops: [out * n_in + in]: out may overwrite in; NULL: never */
     int *slab_roots;  /* [block] */
     int *other_roots; /* WHILE: [carried], -1: in place */
+    bool updates_rows; /* loops: step.old plus multiples of step.zero */
 } eng_draft;
 
 typedef struct eng_builder {
@@ -44,6 +45,8 @@ typedef struct eng_builder {
     int64_t *result_bytes;
 } eng_builder;
 
+int eng_root_find(eng_builder *, int root); /* whose memory it shares */
+void eng_rows_assign(eng_builder *);        /* after places are: which steps have rows (program_rows.c) */
 int eng_root_new(eng_builder *, int kind, int64_t bytes, int def);
 eng_value_place eng_value_find(eng_planner *, hlo_ref);
 TT_MUST_CHECK tt_status eng_places_assign(eng_builder *); /* fills the plan */

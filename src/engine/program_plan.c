@@ -475,6 +475,14 @@ static tt_status add_loop(eng_builder *b, int n, const hlo_ref *nodes, bool *out
     for (int k = 0; k < n_names; k++)
         p->values[names[k].ref] = p->values[names[k].value];
     find_in_place(b, d, n_in, n_out);
+    hlo_ref table, gradient;
+    if (n_out == 1 && eng_loop_has_rows(loop) && eng_rows_find_update(p->g, outputs[0], &table, &gradient)) {
+        for (int k = 0; k < n_in; k++) {
+            d->step.old = inputs[k] == table ? k : d->step.old;
+            d->step.zero = inputs[k] == gradient ? k : d->step.zero;
+        }
+        d->updates_rows = inputs[d->step.old] == table && inputs[d->step.zero] == gradient && table != gradient;
+    }
     double work = 0;
     for (int i = 0; i < n; i++)
         work += (double)hlo_type_elements(hlo_node_at(p->g, nodes[i])->type);

@@ -6,6 +6,7 @@
 #ifndef ENG_PROGRAM_PLAN_H
 #define ENG_PROGRAM_PLAN_H
 #include "base/arena.h"
+#include "engine/memory.h"
 #include "engine/program.h"
 
 enum { BASE_CONSTANTS, BASE_SLAB, BASE_NOTHING, BASE_PARAMS }; /* NOTHING: NULL */
@@ -34,6 +35,8 @@ typedef struct eng_step {
     eng_composite_fn composite;
     const char *attributes; /* of the composite */
     const eng_loop *loop;
+    int rows;               /* a slot plus 1: of the rows that tt.sum_rows writes, or of a gradient; 0: none */
+    int old, zero;          /* of a loop with rows: the table among the inputs, the gradient */
     eng_place *places;         /* n_in, then n_out */
     const hlo_type **types;    /* likewise; NULL for loops and copies */
     int64_t bytes;             /* STEP_COPY */
@@ -60,6 +63,8 @@ struct eng_plan {
     bool *written;      /* [param]: written in place */
     int64_t slab_bytes;
     double flops, bytes, ns;
+    int n_rows;
+    eng_rows_slot *rows;
     int max_pointers; /* most inputs and outputs of a loop */
 };
 
@@ -99,7 +104,11 @@ TT_MUST_CHECK tt_status eng_plan_block(eng_planner *, hlo_block *, int n_capture
 /* Outer values used inside a node's regions, each once (temporary arena). */
 void eng_captures_find(eng_planner *, const hlo_node *, int *out_n, hlo_ref **out_refs);
 void eng_canonicalise(hlo_graph *, hlo_block *); /* program_fold.c */
-TT_MUST_CHECK tt_status eng_narrow_updates(hlo_graph *, hlo_block *entry, const bool *donated); /* program_rows.c */
+/* ---- rows (program_rows.c) ---- */
+/* Is r a table plus multiples of something of its shape? */
+bool eng_rows_find_update(const hlo_graph *, hlo_ref r, hlo_ref *out_table, hlo_ref *out_gradient);
+/* Runs the step for these rows only; false: they do not do, nothing happened. */
+bool eng_rows_run_update(const eng_step *, const eng_rows *, void *const *pointers);
 bool eng_place_is_alias(const hlo_graph *, const hlo_node *,
                         int64_t *out_offset); /* the node's result is its operand's bytes */
 #endif

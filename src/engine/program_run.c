@@ -3,6 +3,7 @@
  * The hot path of every small program: no allocation, one pass over the steps. A kernel that declines
  * (eng_not_mine) is replaced by the reference kernel on the spot. */
 #include "base/log.h"
+#include "engine/composite.h"
 #include "engine/fast.h"
 #include "engine/program_plan.h"
 #include <stdio.h>
@@ -102,6 +103,8 @@ static const eng_tensor *find_capture(void *context, hlo_ref ref) {
 
 static tt_status call_kernel(eng_run *run, const hlo_graph *g, const eng_step *s, const eng_tensor *in,
                              eng_tensor *out) {
+    if (s->rows && run->rows)
+        return eng_sum_rows_noted(in, out, &run->rows[s->rows - 1]);
     if (s->kind == STEP_COMPOSITE)
         return s->composite(s->attributes, in, out);
     tt_status status = s->kernel(run, g, s->node, in, out);
@@ -135,11 +138,12 @@ static tt_status run_kernel(eng_run *run, const hlo_graph *g, eng_frame *f, cons
     return status;
 }
 
-static void run_loop(eng_frame *f, const eng_step *s) {
+static void run_loop(const eng_run *run, eng_frame *f, const eng_step *s) {
     void **p = f->pointers;
     for (int k = 0; k < s->n_in + s->n_out; k++)
         p[k] = address(f, s->places[k]);
-    eng_loop_run(s->loop, p, p + s->n_in);
+    if (!s->rows || !run->rows || !eng_rows_run_update(s, run->rows[s->rows - 1], p))
+        eng_loop_run(s->loop, p, p + s->n_in);
 }
 
 /* ---- control ---- */
@@ -205,7 +209,7 @@ static tt_status run_while(eng_run *run, const hlo_graph *g, eng_frame *f, const
 static inline tt_status run_step(eng_run *run, const hlo_graph *g, eng_frame *f, const eng_step *s) {
     switch (s->kind) {
     case STEP_LOOP:
-        run_loop(f, s);
+        run_loop(run, f, s);
         return TT_OK;
     case STEP_KERNEL:
     case STEP_COMPOSITE:

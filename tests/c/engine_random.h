@@ -93,8 +93,11 @@ __attribute__((unused)) static outcome run_program(const tt_str *text, bool refe
     void *slab = aligned_alloc(64, ((size_t)p->slab_bytes + 127) & ~(size_t)63);
     memset(slab, 0x77, (size_t)p->slab_bytes);
     eng_frame *frame = eng_frame_create(p);
-    eng_run run = {.arena = tt_arena_create(), .n_devices = 1, .reference = reference};
+    eng_run run = {.arena = tt_arena_create(), .n_devices = 1, .reference = reference, .rows = calloc((size_t)p->n_rows + 1, sizeof *run.rows)};
     o.error = eng_program_run(p, frame, &run, params, results, slab);
+    for (int k = 0; k < p->n_rows; k++)
+        free(run.rows[k]);
+    free(run.rows);
     for (int i = 0; i < p->n_results; i++)
         if (p->result_in_param[i] >= 0)
             memcpy(o.results[i].data, results[i], (size_t)hlo_type_bytes(p->result_types[i]));

@@ -98,3 +98,50 @@ TEST(blocks_in_use_stay) {
     eng_memory_destroy(m);
     eng_memory_period(5000);
 }
+
+static eng_rows *one_row(int64_t bytes, int32_t at) {
+    eng_rows *r = calloc(1, sizeof *r + sizeof *r->at);
+    r->bytes = bytes, r->pitch = 64, r->n = r->capacity = 1;
+    r->at[0] = at;
+    return r;
+}
+
+/* A block that was freed with its rows comes back with them to whom asks for such, whole; to others it is a block like any. */
+TEST(zeros_keep_their_rows) {
+    enum { BYTES = 1 << 20, LESS = BYTES - 1000, MORE = BYTES + 4096 };
+    eng_memory *m = eng_memory_create(0, 0);
+    eng_rows *rows = NULL;
+    void *a = NULL, *b = NULL;
+    CHECK_OK(eng_memory_alloc_rows(m, BYTES, &a, &rows));
+    CHECK(a && !rows);
+    memset(a, 0, BYTES);
+    ((char *)a)[64 * 3] = 1;
+    eng_memory_free_rows(m, a, BYTES, one_row(BYTES, 3));
+#ifndef __SANITIZE_ADDRESS__
+    CHECK(cached(m) == BYTES);
+    CHECK_OK(eng_memory_alloc_rows(m, LESS, &b, &rows));
+    CHECK(b == a && rows && rows->at[0] == 3 && !((char *)b)[0] && ((char *)b)[64 * 3] == 1 && cached(m) == 0);
+    eng_memory_free_rows(m, b, LESS, rows);
+    rows = NULL;
+    CHECK_OK(eng_memory_alloc(m, BYTES, &b));
+    CHECK(b == a && cached(m) == 0);
+    eng_memory_free_rows(m, b, LESS, one_row(LESS, 3));
+    CHECK_OK(eng_memory_alloc_rows(m, BYTES, &b, &rows));
+    CHECK(b == a && !rows); /* what lies behind LESS is not known */
+    eng_memory_free(m, b, BYTES);
+    CHECK_OK(eng_memory_alloc_rows(m, BYTES, &b, &rows));
+    CHECK(b == a && !rows);
+#else
+    CHECK_OK(eng_memory_alloc(m, BYTES, &b));
+#endif
+    eng_memory_free_rows(m, b, BYTES, one_row(BYTES, 3));
+    eng_memory_trim(m);
+    CHECK(cached(m) == 0);
+    for (int i = 0; i < 300; i++) { /* more than are kept with their rows */
+        static void *blocks[300];
+        blocks[i] = take(m, 100 << 10);
+        for (int k = 0; i == 299 && k < 300; k++)
+            eng_memory_free_rows(m, blocks[k], 100 << 10, one_row(100 << 10, 0));
+    }
+    eng_memory_destroy(m);
+}
