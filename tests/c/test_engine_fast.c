@@ -18,8 +18,9 @@ static uint32_t rnd(uint32_t n) {
 static const tt_dtype dtypes[] = {TT_F32, TT_BF16, TT_F16, TT_F64, TT_I32, TT_I64, TT_I8, TT_U8, TT_I16, TT_U32, TT_U64, TT_U16, TT_PRED, TT_C64};
 enum { NUMBERS = 12, REAL = 13, ALL = 14, MOST_SHAPE = 8 };
 
-/* What a case asks of its data and its check. */
-typedef struct request { double tolerance; bool near_one; int index_operand; int64_t index_most; } request;
+/* What a case asks of its data and its check. terms > 0: each result is a sum of so many elements of the operand, or zeros. as_f64: the
+ * same case once more, in f64. */
+typedef struct request { double tolerance; bool near_one, as_f64; int index_operand; int64_t index_most, terms; } request;
 
 static void fill(tt_dtype d, char *p, int64_t n, const request *q) {
     static const double odd[] = {NAN, INFINITY, -INFINITY, -0.0, 1e-40};
@@ -291,6 +292,15 @@ static hlo_ref make_random(hlo_graph *g, request *q) {
     return new_state;
 }
 
+static hlo_ref window_case(hlo_graph *g, request *q, hlo_op op, hlo_type t, hlo_window w) {
+    q->tolerance = op == HLO_MULTIPLY ? sum_tolerance(t.dtype) : 0;
+    q->terms = op == HLO_ADD && tt_is_float(t.dtype);
+    for (int d = 0; d < t.rank; d++)
+        q->terms *= w.size[d];
+    t.dtype = q->as_f64 ? TT_F64 : t.dtype;
+    return hlo_reduce_window(g, op, hlo_param(g, &t), HLO_NONE, &w);
+}
+
 static hlo_ref make_window(hlo_graph *g, request *q) {
     static const hlo_op ops[] = {HLO_ADD, HLO_MAXIMUM, HLO_MINIMUM};
     int rank = 1 + rank_of(3), scan = rnd(2) ? (int)rnd((uint32_t)rank) : -1;
@@ -310,9 +320,7 @@ static hlo_ref make_window(hlo_graph *g, request *q) {
         size[scan] = t.dims[scan];
         *(rnd(2) ? &low[scan] : &high[scan]) = t.dims[scan] - 1;
     }
-    q->tolerance = sum_tolerance(t.dtype);
-    hlo_window w = {.size = size, .stride = stride, .dilation = dilation, .padding_low = low, .padding_high = high};
-    return hlo_reduce_window(g, ops[rnd(3)], hlo_param(g, &t), HLO_NONE, &w);
+    return window_case(g, q, ops[rnd(3)], t, (hlo_window){.size = size, .stride = stride, .dilation = dilation, .padding_low = low, .padding_high = high});
 }
 
 /* Long scans of many rows, and of few. */
@@ -328,9 +336,7 @@ static hlo_ref make_scan(hlo_graph *g, request *q) {
     size[dim] = t.dims[dim];
     *(rnd(2) ? &low[dim] : &high[dim]) = t.dims[dim] - 1;
     q->near_one = op == HLO_MULTIPLY;
-    q->tolerance = sum_tolerance(t.dtype);
-    hlo_window w = {.size = size, .stride = stride, .dilation = dilation, .padding_low = low, .padding_high = high};
-    return hlo_reduce_window(g, op, hlo_param(g, &t), HLO_NONE, &w);
+    return window_case(g, q, op, t, (hlo_window){.size = size, .stride = stride, .dilation = dilation, .padding_low = low, .padding_high = high});
 }
 
 static hlo_ref make_select_and_scatter(hlo_graph *g, request *q) {
@@ -390,8 +396,62 @@ static void check_results(const hlo_graph *g, int n, const eng_tensor *fast, con
     }
 }
 
+/* How far a sum of terms, given with that of their squares, may be off: the rounding of the result, and six standard deviations of the walk
+ * of one term added after the other in any order, each step rounded: E sum of S_j^2 = terms (squares / 2 + sum^2 / 3). The sum it is held
+ * against was walked in f64. */
+static double rounding_of_sum(tt_dtype t, double terms, double sum, double squares) {
+    const double unit = t == TT_BF16 ? 0x1p-8 : t == TT_F16 ? 0x1p-11 : t == TT_F32 ? 0x1p-24 : 0x1p-53;
+    return 1.01 * unit * fabs(sum) + 6 * (unit + 0x1p-53) * sqrt(terms * (squares / 2 + sum * sum / 3) / 3) + (t == TT_F16 ? terms * 0x1p-25 : 0);
+}
+
+/* The case anew in f64, over the elements of x or their squares; made: where the random numbers of its making began. */
+static double *sums_in_f64(case_fn make, uint64_t made, const eng_tensor *x, bool squares) {
+    tt_arena *arena = tt_arena_create();
+    hlo_graph *g = hlo_graph_create(arena, "m");
+    request q = {.as_f64 = true};
+    const uint64_t now = seed;
+    seed = made;
+    hlo_func_begin(g, "main", true);
+    hlo_ref r = make(g, &q);
+    seed = now;
+    hlo_return(g, 1, &r);
+    const hlo_node *n = hlo_node_at(g, r);
+    eng_run run = {.arena = arena};
+    eng_tensor in[2], out = {*n->type, malloc((size_t)hlo_type_bytes(n->type) + 1)};
+    operand(&run, g, n->operands[0], 0, &q, &in[0]);
+    operand(&run, g, n->operands[1], 1, &q, &in[1]);
+    seed = now;
+    for (int64_t i = 0; i < hlo_type_elements(&x->type); i++) {
+        const double v = tt_element_get(x->type.dtype, (char *)x->data + i * tt_dtype_size(x->type.dtype));
+        ((double *)in[0].data)[i] = squares ? v * v : v;
+    }
+    CHECK_OK(eng_ref_kernels[n->op](&run, g, n, in, &out));
+    free(in[0].data);
+    free(in[1].data);
+    tt_arena_destroy(arena);
+    return out.data;
+}
+
+static void check_sums(case_fn make, uint64_t made, const request *q, const eng_tensor *x, const eng_tensor *fast) {
+    double *sums = sums_in_f64(make, made, x, false), *squares = sums_in_f64(make, made, x, true);
+    for (int64_t i = 0; i < hlo_type_elements(&fast->type); i++) {
+        const double y = tt_element_get(fast->type.dtype, (char *)fast->data + i * tt_dtype_size(fast->type.dtype)), sum = sums[i];
+        const bool right = isfinite(sum) ? fabs(y - sum) <= rounding_of_sum(fast->type.dtype, (double)q->terms, sum, squares[i])
+                                         : isnan(sum) ? isnan(y) : y == sum;
+        if (!right)
+            fprintf(stderr, "element %lld: %g, expected %g, within %g\n", (long long)i, y, sum,
+                    rounding_of_sum(fast->type.dtype, (double)q->terms, sum, squares[i]));
+        CHECK(right);
+        if (!right)
+            break;
+    }
+    free(sums);
+    free(squares);
+}
+
 /* Returns whether the fast kernel took it. */
 static bool run_case(case_fn make) {
+    const uint64_t made = seed;
     tt_arena *arena = tt_arena_create();
     hlo_graph *g = hlo_graph_create(arena, "m");
     request q = {.index_operand = -1};
@@ -424,6 +484,8 @@ static bool run_case(case_fn make) {
             CHECK(!e == !f);
             if (e && f)
                 CHECK_TEXT(tt_status_message(f), tt_status_message(e));
+            else if (!e && !f && q.terms)
+                check_sums(make, made, &q, in, fast);
             else if (!e && !f)
                 check_results(g, n->n_results, fast, ref, q.tolerance);
             tt_status_free(f);
