@@ -482,6 +482,25 @@ static void plan_tiles(eng_loop *l, int max_size, int64_t bytes_per_element) {
     l->plain = l->n_instrs == 1 && buffers == 0;
 }
 
+/* Code that reads rows where they lie, or one vector of what a row has everywhere, keeps nothing in tiles: whole rows are one piece. */
+static void join_chunks(eng_loop *l) {
+    enum { MOST = 8192 };
+    if (!l->code || l->chunks < 2)
+        return;
+    for (int i = 0; i < l->n_sources; i++) {
+        const loop_source *s = &l->sources[i];
+        if (s->kind >= LOOP_MAP && !s->uniform && (s->kind == LOOP_IOTA || s->strides[l->n_dims - 1] != 1))
+            return;
+    }
+    const int64_t old = l->chunks;
+    l->chunks = (l->row + MOST - 1) / MOST;
+    l->tile = ((l->row + l->chunks - 1) / l->chunks + 63) & ~(int64_t)63;
+    l->chunks = (l->row + l->tile - 1) / l->tile;
+    l->n_tiles = l->n_tiles / old * l->chunks;
+    l->tiles_per_task = loop_max(1, l->tiles_per_task * l->chunks / old);
+    l->n_tasks = (l->n_tiles + l->tiles_per_task - 1) / l->tiles_per_task;
+}
+
 static void number_slots(builder *b) {
     eng_loop *l = b->l;
     l->n_sources = b->n_sources;
@@ -591,6 +610,7 @@ static eng_loop *create(tt_arena *arena, const hlo_graph *g, const loop_scope *s
         return NULL;
     plan_tiles(l, b.max_size, bytes);
     jit_compile(l, bytes * l->n >= LARGE);
+    join_chunks(l);
     *out_n_inputs = l->n_inputs;
     *out_inputs = b.inputs;
     return l;

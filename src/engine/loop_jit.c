@@ -253,10 +253,18 @@ static jit_code place_locked(const jit_program *p) {
     return code;
 }
 
+/* One instruction is as fast without code, unless stores go past the caches or rows are spread for it. */
+static bool is_simple(const eng_loop *l) {
+    bool spreads = false;
+    for (int i = 0; i < l->n_sources; i++)
+        spreads |= l->row && l->sources[i].kind == LOOP_MAP && !l->sources[i].strides[l->n_dims - 1];
+    return l->plain || (l->n_instrs < 2 && !spreads);
+}
+
 void jit_compile(eng_loop *l, bool large) {
     eng_isa level = eng_isa_level();
     l->whole = level >= ENG_ISA_AVX512 ? 1 : 8;
-    bool one = l->plain || l->n_instrs < 2; /* as fast without, unless stores go past the caches */
+    bool one = is_simple(l);
     if (level < ENG_ISA_AVX2 || (one && (!large || level < ENG_ISA_AVX512)) || !tt_env_int(TT_ENV_JIT))
         return;
     static _Thread_local jit_program program; /* cleared, so that it hashes by what it says */
