@@ -9,12 +9,16 @@
 
 enum { BLOCK = 32, GRAIN_BYTES = 1 << 18, MOST_REPEATED = 16 };
 
+/* How the innermost pieces go. */
+typedef enum copy_kind { PIECES, REPEAT, TURN, WEAVE, UNWEAVE, SMALL_ROWS } copy_kind;
+
 typedef struct copy {
+    copy_kind kind;
     int rank, size;              /* dims outside the innermost one or two */
     int64_t dims[HLO_MAX_RANK], to[HLO_MAX_RANK], from[HLO_MAX_RANK];
     int64_t n, to_step, from_step;       /* innermost */
-    int64_t m, m_to, m_from;             /* transposition: the dim along which the source is contiguous; else the dim outside of the
-                                            innermost one, whose elements are repeated n times; 1: neither */
+    int64_t m, m_to, m_from;             /* TURN, UNWEAVE: the dim along which the source is contiguous; REPEAT: the dim outside of the
+                                            innermost one, whose elements are repeated n times; else 1 */
     char *dst;
     const char *src;
 } copy;
@@ -123,6 +127,64 @@ static FAST_CLONES void repeated(char *dst, const char *src, int64_t from, int s
     }
 }
 
+/* dst[i * n + k] = src[i * size + k * from]: few arrays become one of their elements in turn; and back: dst[i * size + k * to] = src[i * n + k]. */
+#define WOVEN(T, n)                                                           \
+    case sizeof(T) * 16 + n:                                                  \
+        for (int64_t i = 0; i < rows; i++)                                    \
+            for (int k = 0; k < n; k++)                                       \
+                ((T *)(void *)dst)[i * n + k] = ((const T *)(const void *)(src + k * from))[i]; \
+        return;
+#define UNWOVEN(T, n)                                                         \
+    case sizeof(T) * 16 + n:                                                  \
+        for (int64_t i = 0; i < rows; i++)                                    \
+            for (int k = 0; k < n; k++)                                       \
+                ((T *)(void *)(dst + k * to))[i] = ((const T *)(const void *)src)[i * n + k]; \
+        return;
+#define EACH_WEAVE(X)                                                         \
+    X(uint8_t, 2) X(uint8_t, 3) X(uint8_t, 4) X(uint16_t, 2) X(uint16_t, 3) X(uint16_t, 4) X(uint32_t, 2) X(uint32_t, 3) X(uint32_t, 4) \
+    X(uint64_t, 2) X(uint64_t, 3) X(uint64_t, 4)
+enum { MOST_WOVEN = 4 };
+
+static FAST_CLONES void woven(char *restrict dst, const char *restrict src, int64_t from, int size, int64_t n, int64_t rows) {
+    switch (size * 16 + n) {
+        EACH_WEAVE(WOVEN)
+    }
+}
+
+static FAST_CLONES void unwoven(char *restrict dst, int64_t to, const char *restrict src, int size, int64_t n, int64_t rows) {
+    switch (size * 16 + n) {
+        EACH_WEAVE(UNWOVEN)
+    }
+}
+
+/* Rows of few bytes: two words that may overlap, or four, instead of a call each. */
+#define OVERLAPPING(T, most)                                                  \
+    if (bytes <= most) {                                                      \
+        for (; rows > 0; rows--, dst += to, src += from) {                    \
+            T a, b;                                                           \
+            memcpy(&a, src, sizeof a);                                        \
+            memcpy(&b, src + bytes - sizeof b, sizeof b);                     \
+            memcpy(dst, &a, sizeof a);                                        \
+            memcpy(dst + bytes - sizeof b, &b, sizeof b);                     \
+        }                                                                     \
+        return;                                                               \
+    }
+
+typedef struct bytes16 { uint64_t a, b; } bytes16;
+typedef struct bytes32 { bytes16 a, b; } bytes32;
+
+static void small_rows(char *restrict dst, int64_t to, const char *restrict src, int64_t from, int64_t bytes, int64_t rows) {
+    if (bytes >= 2) {
+        OVERLAPPING(uint16_t, 4)
+        OVERLAPPING(uint32_t, 8)
+        OVERLAPPING(uint64_t, 16)
+        OVERLAPPING(bytes16, 32)
+        OVERLAPPING(bytes32, 64)
+    }
+    for (; rows > 0; rows--, dst += to, src += from)
+        memcpy(dst, src, (size_t)bytes);
+}
+
 static void run_piece(char *dst, int64_t to, const char *src, int64_t from, int size, int64_t n) {
     if (to == size && from == size)
         memcpy(dst, src, (size_t)(n * size));
@@ -167,8 +229,17 @@ static inline void turn8(char *dst, int64_t to, const char *src, int64_t from) {
         *(v8_any *)(dst + i * to) = r[i];
 }
 
+typedef uint64_t v2 __attribute__((vector_size(16)));
+typedef uint64_t v2_any __attribute__((vector_size(16), aligned(8), may_alias));
+
+static inline void turn2(char *dst, int64_t to, const char *src, int64_t from) {
+    v2 a = *(const v2_any *)src, b = *(const v2_any *)(src + from);
+    *(v2_any *)dst = __builtin_shuffle(a, b, (v2){0, 2});
+    *(v2_any *)(dst + to) = __builtin_shuffle(a, b, (v2){1, 3});
+}
+
 static void turn_block(char *dst, int64_t to, const char *src, int64_t from, int size, int64_t n, int64_t m) {
-    int64_t step = size == 4 ? 4 : size == 2 ? 8 : 1, n_whole = 0, m_whole = 0;
+    int64_t step = size == 8 ? 2 : size == 4 ? 4 : size == 2 ? 8 : 1, n_whole = 0, m_whole = 0;
     if (size <= 4 && size >= 2 && n == BLOCK && m % 16 == 0 && to % size == 0 && from % size == 0) {
         eng_kernels_get()->transpose(size, dst, to / size, src, from / size, n, m);
         return;
@@ -178,7 +249,9 @@ static void turn_block(char *dst, int64_t to, const char *src, int64_t from, int
         m_whole = m / step * step;
         for (int64_t j = 0; j < m_whole; j += step)
             for (int64_t i = 0; i < n_whole; i += step) {
-                if (size == 4)
+                if (size == 8)
+                    turn2(dst + i * size + j * to, to, src + i * from + j * size, from);
+                else if (size == 4)
                     turn4(dst + i * size + j * to, to, src + i * from + j * size, from);
                 else
                     turn8(dst + i * size + j * to, to, src + i * from + j * size, from);
@@ -216,16 +289,39 @@ static void step(const copy *c, int64_t *index, const char **src, char **dst) {
     }
 }
 
+/* Pieces along the dim outside of the innermost one. */
+static void run_pieces(const copy *c, char *dst, int64_t to, const char *src, int64_t from, int64_t rows) {
+    if (c->kind == WEAVE) {
+        woven(dst, src, c->from_step, c->size, c->n, rows);
+    } else if (c->kind == SMALL_ROWS) {
+        small_rows(dst, to, src, from, c->n * c->size, rows);
+    } else {
+        for (; rows > 0; rows--, dst += to, src += from) {
+            if (c->kind == REPEAT)
+                repeated(dst, src, c->m_from, c->size, c->m, c->n);
+            else if (c->kind == UNWEAVE)
+                unwoven(dst, c->m_to, src, c->size, c->m, c->n);
+            else
+                run_piece(dst, c->to_step, src, c->from_step, c->size, c->n);
+        }
+    }
+}
+
 static void rows_range(void *context, int64_t from, int64_t to) {
     const copy *c = context;
     int64_t index[HLO_MAX_RANK], dst_at, src_at = range_start(c, from, index, &dst_at);
     char *dst = c->dst + dst_at;
     const char *src = c->src + src_at;
-    for (int64_t i = from; i < to; i++) {
-        if (c->m > 1)
-            repeated(dst, src, c->m_from, c->size, c->m, c->n);
-        else
-            run_piece(dst, c->to_step, src, c->from_step, c->size, c->n);
+    const int last = c->rank - 1;
+    for (int64_t i = from; i < to;) {
+        const int64_t rows = c->rank ? loop_min(to - i, c->dims[last] - index[last]) : 1;
+        run_pieces(c, dst, c->rank ? c->to[last] : 0, src, c->rank ? c->from[last] : 0, rows);
+        i += rows;
+        if (!c->rank)
+            continue;
+        src += c->from[last] * (rows - 1);
+        dst += c->to[last] * (rows - 1);
+        index[last] += rows - 1;
         step(c, index, &src, &dst);
     }
 }
@@ -278,6 +374,48 @@ static int normalise(int rank, const int64_t *dims, const int64_t *to, const int
     return n ? m + 1 : 0;
 }
 
+static void drop_dim(copy *c, int dim) {
+    c->rank--;
+    for (int d = dim; d < c->rank; d++) {
+        c->dims[d] = c->dims[d + 1];
+        c->to[d] = c->to[d + 1];
+        c->from[d] = c->from[d + 1];
+    }
+}
+
+/* Chooses how the innermost pieces go; c's dims are normalised, the innermost one is taken out. */
+static void choose_kind(copy *c) {
+    enum { SMALL = 64 };
+    const int size = c->size, last = c->rank - 1;
+    const bool divides = (size & (size - 1)) == 0 && size <= 8, aligned = divides && c->from_step % size == 0;
+    int turned = -1;
+    for (int d = 0; d < c->rank; d++)
+        if (c->from[d] == size && c->to_step == size && c->from_step != size && c->from_step != 0)
+            turned = d;
+    if (turned == last && turned >= 0 && c->n >= 2 && c->n <= MOST_WOVEN && aligned && c->to[last] == c->n * size) {
+        c->kind = WEAVE;
+    } else if (turned >= 0 && c->dims[turned] >= 2 && c->dims[turned] <= MOST_WOVEN && c->from_step == c->dims[turned] * size && divides &&
+               c->to[turned] % size == 0 && c->n >= 16) {
+        c->kind = UNWEAVE;
+        c->m = c->dims[turned];
+        c->m_to = c->to[turned];
+        drop_dim(c, turned);
+    } else if (turned >= 0 && c->dims[turned] >= 4 && c->n >= 4) {
+        c->kind = TURN;
+        c->m = c->dims[turned];
+        c->m_to = c->to[turned];
+        drop_dim(c, turned);
+    } else if (last >= 0 && c->from_step == 0 && c->to_step == size && c->n <= MOST_REPEATED && c->to[last] == c->n * size && divides &&
+               c->from[last] % size == 0) {
+        c->kind = REPEAT;
+        c->m = c->dims[last];
+        c->m_from = c->from[last];
+        c->rank--;
+    } else if (last >= 0 && c->from_step == size && c->to_step == size && c->n * size <= SMALL) {
+        c->kind = SMALL_ROWS;
+    }
+}
+
 void fast_copy(int rank, const int64_t *dims, int size, void *dst, const int64_t *dst_strides, const void *src, const int64_t *src_strides) {
     copy c = {.size = size, .dst = dst, .src = src, .n = 1, .m = 1};
     int64_t total = size;
@@ -285,53 +423,33 @@ void fast_copy(int rank, const int64_t *dims, int size, void *dst, const int64_t
         total *= dims[d];
     if (!total)
         return;
-    int n = normalise(rank, dims, dst_strides, src_strides, &c), turned = -1;
+    c.rank = normalise(rank, dims, dst_strides, src_strides, &c);
     c.to_step = c.from_step = size;
-    if (n) {
-        c.n = c.dims[n - 1];
-        c.to_step = c.to[n - 1];
-        c.from_step = c.from[n - 1];
-        for (int d = 0; d < n - 1; d++)
-            if (c.from[d] == size && c.to_step == size && c.from_step != size && c.from_step != 0 && c.dims[d] >= 4 && c.n >= 4)
-                turned = d;
-        n--;
+    if (c.rank) {
+        c.rank--;
+        c.n = c.dims[c.rank];
+        c.to_step = c.to[c.rank];
+        c.from_step = c.from[c.rank];
     }
-    c.rank = n;
-    const bool divides = (size & (size - 1)) == 0 && size <= 8;
-    if (n && turned < 0 && c.from_step == 0 && c.to_step == size && c.n <= MOST_REPEATED && c.to[n - 1] == c.n * size && divides &&
-        c.from[n - 1] % size == 0) {
-        c.m = c.dims[n - 1];
-        c.m_from = c.from[n - 1];
-        c.rank = n - 1;
-    }
-    if (turned >= 0) {
-        c.m = c.dims[turned];
-        c.m_to = c.to[turned];
-        for (int d = turned; d < n - 1; d++) {
-            c.dims[d] = c.dims[d + 1];
-            c.to[d] = c.to[d + 1];
-            c.from[d] = c.from[d + 1];
-        }
-        c.rank = n - 1;
-    }
+    choose_kind(&c);
     int64_t items = 1;
     for (int d = 0; d < c.rank; d++)
         items *= c.dims[d];
-    if (turned >= 0) {
+    if (c.kind == TURN) {
         int64_t blocks = items * ((c.m + BLOCK - 1) / BLOCK);
         fast_ranges(blocks, GRAIN_BYTES / loop_max(1, total / blocks), turns_range, &c);
         return;
     }
-    if (items == 1 && total >= 4 * GRAIN_BYTES) { /* one long piece: cut it */
+    if (items == 1 && total >= 4 * GRAIN_BYTES && c.kind != UNWEAVE) { /* one long piece: cut it */
         int64_t parts = 1;
-        int64_t *cut = c.m > 1 ? &c.m : &c.n;
+        int64_t *cut = c.kind == REPEAT ? &c.m : &c.n;
         while (parts < 32 && *cut % (2 * parts) == 0)
             parts *= 2;
         c.rank = 1;
         c.dims[0] = items = parts;
         *cut /= parts;
         c.to[0] = c.n * c.m * c.to_step;
-        c.from[0] = c.m > 1 ? c.m * c.m_from : c.n * c.from_step;
+        c.from[0] = c.kind == REPEAT ? c.m * c.m_from : c.n * c.from_step;
     }
     fast_ranges(items, GRAIN_BYTES / loop_max(1, total / items), rows_range, &c);
 }
