@@ -192,8 +192,7 @@ static int64_t weights_bytes(const conv *c) {
     return c->groups * c->outs * eng_words(c->f, c->k) * c->f->word_bytes + 256;
 }
 
-/* Rows [i, i + m) of w in group g, k in [k, k + kc), as words [k][row]. */
-static void pack_weights(const conv *c, int64_t g, int64_t i, int64_t m, int64_t k, int64_t kc, char *panel) {
+void conv_pack_weights(const conv *c, int64_t g, int64_t i, int64_t m, int64_t k, int64_t kc, char *panel) {
     const eng_flavor *f = c->f;
     if (!c->tap_major && c->weights_step == 1 && (c->channels == 1 || c->w_channel == c->taps)) {
         const int64_t from = g * c->w_group + i * c->w_out + c->tap_weight[0] + k;
@@ -230,7 +229,7 @@ static void weights_task(void *context, int64_t task, int worker) {
     const conv *c = p->c;
     const int64_t g = task / p->row_panels, i = task % p->row_panels * p->mr, m = eng_min(c->outs - i, p->mr);
     for (int64_t k = 0; k < c->k; k += p->steps)
-        pack_weights(c, g, i, m, k, eng_min(c->k - k, p->steps),
+        conv_pack_weights(c, g, i, m, k, eng_min(c->k - k, p->steps),
                      weight_panel(p, g, i) + k / c->f->per_word * m * c->f->word_bytes);
 }
 
@@ -311,7 +310,7 @@ static void product_block(const part *t, int64_t k, int64_t kc, int64_t from, in
                    : p->blocks ? t->pa + (i - t->i0) * eng_words(f, p->steps) * f->word_bytes
                                : t->pa;
         if (!p->panels && (from == 0 || !p->blocks))
-            pack_weights(c, t->g, i, m, k, kc, pa);
+            conv_pack_weights(c, t->g, i, m, k, kc, pa);
         for (int64_t j = from; j < end; j += f->nr) {
             const int64_t n = eng_min(t->columns - j, f->nr), column = t->j0 + j;
             const bool direct = sums_fit && column / c->positions == (column + n - 1) / c->positions;
@@ -443,7 +442,8 @@ static void describe_phase(conv *c) {
         set_tap_weights(c);
 }
 
-static tt_status run_phase(conv *c) {
+tt_status conv_in_order(conv *c) {
+    describe_phase(c);
     const conv_dim *d = c->dim;
     const bool long_taps = d[2].n_taps > d[2].out;
     if (pointwise(c))
@@ -498,8 +498,10 @@ tt_status eng_fast_convolution(eng_run *run, const hlo_graph *g, const hlo_node 
     tt_status status = TT_OK;
     if (full > 1 && most_taps > 1 && !narrow && !c->tap_major && whole.y_out != 1)
         status = conv_by_lanes(c, full, &done);
+    else if (full == 1)
+        status = conv_by_winograd(c, &done);
     for (int64_t phase = 0; phase < full && !done && !status; phase++)
-        status = run_phase(&c[phase]);
+        status = conv_in_order(&c[phase]);
     tt_arena_rewind(run->arena, mark);
     return status;
 }

@@ -58,6 +58,12 @@ void conv_copy_blocks(char *to, int64_t to_step, const char *from, int64_t step,
 /* Replaces x by a copy at the start of the shared scratch, out_bytes of it with room for `more` after, in which taps stay inside:
  * padded, without elements that none reaches, and with images innermost if images_inner. */
 tt_status conv_pad(conv *, int64_t more, int64_t *out_bytes);
+/* Rows [i, i + m) of w in group g, k in [k, k + kc), as words [k][row]. */
+void conv_pack_weights(const conv *, int64_t g, int64_t i, int64_t m, int64_t k, int64_t kc, char *panel);
+/* A phase by Winograd's products (fast_conv_winograd.c); *out_done: whether it is one of its own. */
+tt_status conv_by_winograd(const conv *, bool *out_done);
+/* A phase whose strides and taps are set, by sums of its products. */
+tt_status conv_in_order(conv *);
 /* The product without panels of n phases, each with taps and outputs (fast_conv_lanes.c); *out_done: whether it is one of its own. */
 tt_status conv_by_lanes(const conv *phases, int64_t n, bool *out_done);
 /* Direct forms for groups of one channel and for short sums of long rows; false: not one of theirs. */

@@ -76,6 +76,7 @@ enum { STREAM_DEPTH = SIMD == 512 ? 8 : 4, STREAM_AHEAD = 1024 };
 #include "engine/kernel_stream.h"
 
 #include "engine/kernel_conv.h"
+#include "engine/kernel_winograd.h"
 #include "engine/kernel_pool.h"
 #include "engine/kernel_row.h"
 #define ATTEND(name) attend_##name
@@ -128,6 +129,7 @@ enum { STREAM_DEPTH = SIMD == 512 ? 8 : 4, STREAM_AHEAD = 1024 };
 #define DIRECT_F32 {TILE_LIST(f32_direct1_), TILE_LIST(f32_direct2_)}
 #define KERNELS_SHARED                                                                                       \
     .gather_rows = gather_rows, .gather_taps = gather_taps, .spread = spread, .taps_rows = taps_rows, .window_rows = window_rows, .taps_dots = taps_dots, .transpose = transpose,      \
+    .winograd_split = winograd_split, .winograd_x = winograd_x, .winograd_w = winograd_w, .winograd_y = winograd_y,  \
     .widen = widen, .narrow = narrow, .softmax = softmax, .softmax_backward = softmax_backward,              \
     .norm = norm, .norm_backward = norm_backward, .attend_backward = attend_backward,      \
     .scale_row = scale_row, .dot = dot, .add = add, .larger_rows = larger_rows, .weigh_rows = weigh_rows, .sum_short_rows = sum_short_rows, .pick_row = pick_row

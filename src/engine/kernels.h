@@ -80,6 +80,15 @@ typedef struct eng_window {
     const int64_t *at;         /* of each of kw in a row */
 } eng_window;
 
+enum { ENG_WINOGRAD_MOST = 0x58800000 }; /* 2^50: bits of what is still added up before it is multiplied */
+
+/* Where the sums of some tiles are, [product][row][tile], and what they become in y; in elements. */
+typedef struct eng_winograd_rows {
+    int64_t ld, sums_row;  /* from product to product, from row to row */
+    int64_t y_out, second; /* of y: from row to row; to the second line of a tile, 0: there is none */
+    int64_t count, step;   /* elements of a line; the dilation */
+} eng_winograd_rows;
+
 /* ---- rows ---- */
 typedef struct eng_norm {
     tt_dtype type; /* of all but mean and rstd */
@@ -126,6 +135,13 @@ typedef struct eng_kernels {
      * r < rows, i < n */
     void (*taps_dots)(tt_dtype type, int n_taps, const int64_t *at, const void *x, int64_t x_row,
                       int64_t step, const void *a, int64_t a_row, int64_t rows, int64_t n, double *sums);
+    /* Winograd's F(2x2, 3x3) (kernel_winograd.h), tiles as lanes. split: a line of x apart into pieces of `step` elements; true: it
+     * holds what is no number or beyond ENG_WINOGRAD_MOST. x: n tiles of four lines, odd pieces `odd` elements on, to 16 places ld
+     * apart. w: words [k][tap][m] of rows to 16 places [k][m]; a bit for each row that split would report. y: m rows of sums. */
+    bool (*winograd_split)(const float *x, int64_t n, int64_t step, float *even, float *odd);
+    void (*winograd_x)(const float *const lines[4], int64_t odd, int64_t step, int64_t n, float *to, int64_t ld);
+    uint32_t (*winograd_w)(const float *w, int64_t k, int64_t m, float *to, int64_t ld);
+    void (*winograd_y)(const eng_winograd_rows *, const float *sums, int64_t m, float *y);
     /* dst[k * ldd + i] = src[i * ld + k], i < n, k < count; elements of 2, 4 or 8 bytes */
     void (*transpose)(int element_bytes, void *dst, int64_t ldd, const void *src, int64_t ld, int64_t n,
                       int64_t count);

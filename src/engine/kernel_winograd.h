@@ -1,0 +1,136 @@
+/* kernel_winograd.h - template: Winograd's F(2x2, 3x3). A tile of 4x4 elements of x gives 2x2 of y by 16 products in place of 36:
+ * y = A' (G w G' * B' x B) A, where B and A only add and subtract and G halves.
+ *
+ * Rows of x are taken apart into pieces of `step` elements (the dilation, a power of two), even pieces and odd ones: tile t then
+ * finds its columns at even[t], odd[t], even[t + step], odd[t + step], and neighbouring tiles are neighbouring lanes. */
+
+INLINE vi winograd_lanes(void) {
+    static const int32_t count[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    vi v;
+    memcpy(&v, count, sizeof v);
+    return v;
+}
+
+/* A bit for each lane that is set. */
+INLINE uint32_t winograd_bits(vi mask) {
+#if SIMD == 512
+    return _mm512_movepi32_mask((__m512i)mask);
+#elif SIMD == 256
+    return (uint32_t)_mm256_movemask_ps((__m256)mask);
+#else
+    uint32_t bits = 0;
+    for (int i = 0; i < SIMD_VL; i++)
+        bits |= (uint32_t)(mask[i] & 1) << i;
+    return bits;
+#endif
+}
+
+/* Taking a row of n apart; writes whole vectors, zeros after the row. */
+static bool winograd_split(const float *x, int64_t n, int64_t step, float *even, float *odd) {
+    const vi lane = winograd_lanes(), inside = lane & ((int32_t)step - 1);
+    const vi first = ((lane - inside) << 1) + inside, second = first + (int32_t)step;
+    vi bad = {};
+    for (int64_t i = 0; i < n; i += 2 * SIMD_VL, even += SIMD_VL, odd += SIMD_VL) {
+        const bool whole = i + 2 * SIMD_VL <= n;
+        const vf a = whole ? v_load(x + i) : v_load_n(x + i, n - i), b = whole ? v_load(x + i + SIMD_VL) : v_load_n(x + i + SIMD_VL, n - i - SIMD_VL);
+        bad |= (((vi)a & 0x7fffffff) > ENG_WINOGRAD_MOST) | (((vi)b & 0x7fffffff) > ENG_WINOGRAD_MOST);
+        v_store(even, __builtin_shuffle(a, b, first));
+        v_store(odd, __builtin_shuffle(a, b, second));
+    }
+    return winograd_bits(bad) != 0;
+}
+
+INLINE void winograd_b(vf d[4]) {
+    const vf d1 = d[1];
+    d[0] -= d[2];
+    d[1] += d[2];
+    d[2] -= d1;
+    d[3] = d1 - d[3];
+}
+
+static void winograd_x(const float *const rows[4], int64_t odd, int64_t step, int64_t n, float *to, int64_t ld) {
+    for (int64_t i = 0; i < n; i += SIMD_VL) {
+        vf d[4][4];
+        _Pragma("GCC unroll 4") for (int r = 0; r < 4; r++) {
+            const float *at = rows[r] + i;
+            d[r][0] = v_load(at);
+            d[r][1] = v_load(at + odd);
+            d[r][2] = v_load(at + step);
+            d[r][3] = v_load(at + odd + step);
+            winograd_b(d[r]);
+        }
+        _Pragma("GCC unroll 4") for (int q = 0; q < 4; q++) {
+            vf column[4] = {d[0][q], d[1][q], d[2][q], d[3][q]};
+            winograd_b(column);
+            _Pragma("GCC unroll 4") for (int r = 0; r < 4; r++) v_store_n(to + (4 * r + q) * ld + i, column[r], n - i);
+        }
+    }
+}
+
+INLINE void winograd_g(vf w[4]) {
+    const vf half = v_set(0.5f), ends = (w[0] + w[2]) * half, middle = w[1] * half;
+    w[3] = w[2];
+    w[2] = ends - middle;
+    w[1] = ends + middle;
+}
+
+/* `w`: words [k][tap][row] of m rows; one vector holds the rows of a tile. Returns those that split would report. */
+static uint32_t winograd_w(const float *w, int64_t k, int64_t m, float *to, int64_t ld) {
+    vi bad = {};
+    for (int64_t i = 0; i < k; i++, w += 9 * m, to += m) {
+        vf g[4][4];
+        _Pragma("GCC unroll 3") for (int r = 0; r < 3; r++) {
+            _Pragma("GCC unroll 3") for (int q = 0; q < 3; q++) {
+                g[r][q] = v_load_n(w + (3 * r + q) * m, m);
+                bad |= ((vi)g[r][q] & 0x7fffffff) > ENG_WINOGRAD_MOST;
+            }
+            winograd_g(g[r]);
+        }
+        _Pragma("GCC unroll 4") for (int q = 0; q < 4; q++) {
+            vf column[4] = {g[0][q], g[1][q], g[2][q]};
+            winograd_g(column);
+            _Pragma("GCC unroll 4") for (int r = 0; r < 4; r++) v_store_n(to + (4 * r + q) * ld, column[r], m);
+        }
+    }
+    return winograd_bits(bad);
+}
+
+INLINE void winograd_a(const vf m[4], vf out[2]) {
+    out[0] = m[0] + m[1] + m[2];
+    out[1] = m[1] - m[2] - m[3];
+}
+
+/* Both rows of y of a tile's lanes, pieces even and odd in turn. */
+INLINE void winograd_put(const vf out[2], vi low, vi high, float *y, int64_t left) {
+    if (left >= 2 * SIMD_VL) {
+        v_store(y, __builtin_shuffle(out[0], out[1], low));
+        v_store(y + SIMD_VL, __builtin_shuffle(out[0], out[1], high));
+        return;
+    }
+    v_store_n(y, __builtin_shuffle(out[0], out[1], low), left);
+    if (left > SIMD_VL)
+        v_store_n(y + SIMD_VL, __builtin_shuffle(out[0], out[1], high), left - SIMD_VL);
+}
+
+static void winograd_y(const eng_winograd_rows *w, const float *sums, int64_t m, float *y) {
+    const int32_t s = (int32_t)w->step;
+    const vi lane = winograd_lanes(), inside = lane & (s - 1); /* lane i of a row is of piece i / step */
+    const vi low = ((lane & ~(2 * s - 1)) >> 1) + inside + (((lane & s) != 0) & SIMD_VL), high = low + SIMD_VL / 2;
+    for (int64_t r = 0; r < m; r++, sums += w->sums_row, y += w->y_out)
+        for (int64_t i = 0; 2 * i < w->count; i += SIMD_VL) {
+            vf half[2][4], out[2][2];
+            _Pragma("GCC unroll 4") for (int q = 0; q < 4; q++) {
+                vf product[4], pair[2];
+                _Pragma("GCC unroll 4") for (int p = 0; p < 4; p++) product[p] = v_load(sums + (4 * p + q) * w->ld + i);
+                winograd_a(product, pair);
+                half[0][q] = pair[0];
+                half[1][q] = pair[1];
+            }
+            winograd_a(half[0], out[0]);
+            winograd_put(out[0], low, high, y + 2 * i, w->count - 2 * i);
+            if (!w->second)
+                continue;
+            winograd_a(half[1], out[1]);
+            winograd_put(out[1], low, high, y + w->second + 2 * i, w->count - 2 * i);
+        }
+}
