@@ -51,6 +51,15 @@ void fast_copy(int rank, const int64_t *dims, int size, void *dst, const int64_t
 void fast_fill(void *dst, const void *element, int size, int64_t n);
 void fast_fill_shared(void *dst, const void *element, int size, int64_t n);
 void fast_strides(const hlo_type *t, int64_t *out_strides); /* bytes, dense row-major */
+/* A result made of pieces, each a strided copy from one of some arrays: strides and offsets in bytes. The result's first `outer` dims are
+ * dims of every piece, as long; pieces take turns along them, so that each part of the result is written while it is near. */
+typedef struct fast_piece {
+    int input, rank;
+    int64_t from_offset, to_offset, dims[HLO_MAX_RANK], from[HLO_MAX_RANK], to[HLO_MAX_RANK];
+} fast_piece;
+typedef struct fast_move { int size, n_pieces, outer; int64_t items, cut; const fast_piece *pieces; } fast_move;
+void fast_move_plan(fast_move *, const hlo_type *result); /* once size and pieces are there */
+void fast_move_run(const fast_move *, void *const *inputs, void *out);
 /* The identity element of op for dtype, as bytes. */
 void fast_identity(hlo_op op, tt_dtype dtype, void *out);
 /* Runs fn over [0, n) cut into ranges of `grain` items (at least); ranges depend on n and grain only. */

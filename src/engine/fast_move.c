@@ -1,4 +1,4 @@
-/* fast_move.c - nodes that only move elements: each is one or a few strided copies (fast_copy.c). */
+/* fast_move.c - nodes that only move elements: each is one or a few strided copies (fast_copy.c), as are chains of them (program_move.c). */
 #include "engine/fast.h"
 #include "engine/ref.h"
 #include <string.h>
@@ -114,18 +114,89 @@ tt_status eng_fast_pad(eng_run *run, const hlo_graph *g, const hlo_node *node, c
     return TT_OK;
 }
 
+/* ---- pieces ---- */
+
+enum { PART_BYTES = 1 << 16 };
+
+void fast_move_plan(fast_move *m, const hlo_type *result) {
+    int64_t strides[HLO_MAX_RANK], bytes = hlo_type_bytes(result);
+    fast_strides(result, strides);
+    int common = m->n_pieces > 1 ? result->rank : 0;
+    for (int k = 0; k < m->n_pieces; k++) {
+        const fast_piece *q = &m->pieces[k];
+        int d = 0;
+        while (d < common && q->rank == result->rank && q->dims[d] == result->dims[d] && q->to[d] == strides[d])
+            d++;
+        common = d;
+    }
+    m->items = 1;
+    for (m->outer = 0; m->outer < common && bytes > PART_BYTES; m->outer++) {
+        const int64_t n = result->dims[m->outer];
+        m->cut = n;
+        if (bytes / n < PART_BYTES) { /* some of this dim at a time */
+            m->cut = PART_BYTES / (bytes / n);
+            m->items *= (n + m->cut - 1) / m->cut;
+            m->outer++;
+            return;
+        }
+        m->cut = 1;
+        m->items *= n;
+        bytes /= n;
+    }
+}
+
+typedef struct move_job { const fast_move *m; void *const *inputs; char *out; } move_job;
+
+/* Parts of the result: an index each of the outer dims, a range of the last of them. */
+static void move_range(void *context, int64_t first, int64_t last) {
+    const move_job *j = context;
+    const fast_move *m = j->m;
+    for (int64_t item = first; item < last; item++)
+        for (int k = 0; k < m->n_pieces; k++) {
+            fast_piece q = m->pieces[k];
+            int64_t rest = item;
+            for (int d = m->outer - 1; d >= 0; d--) {
+                const int64_t cut = d == m->outer - 1 ? m->cut : 1, parts = (q.dims[d] + cut - 1) / cut, at = rest % parts * cut;
+                rest /= parts;
+                q.from_offset += at * q.from[d];
+                q.to_offset += at * q.to[d];
+                q.dims[d] = loop_min(cut, q.dims[d] - at);
+            }
+            fast_copy(q.rank, q.dims, m->size, j->out + q.to_offset, q.to, (const char *)j->inputs[q.input] + q.from_offset, q.from);
+        }
+}
+
+void fast_move_run(const fast_move *m, void *const *inputs, void *out) {
+    move_job j = {m, inputs, out};
+    if (m->items > 1)
+        fast_ranges(m->items, 4, move_range, &j);
+    else
+        move_range(&j, 0, 1);
+}
+
 tt_status eng_fast_concatenate(eng_run *run, const hlo_graph *g, const hlo_node *node, const eng_tensor *in, eng_tensor *out) {
     int dim = (int)hlo_attr_int(node, HLO_A_DIMENSION, 0);
-    int64_t to[HLO_MAX_RANK], from[HLO_MAX_RANK];
-    char *dst = out->data;
+    enum { MOST = 16 };
+    fast_piece pieces[MOST];
+    void *inputs[MOST];
+    int64_t at = 0;
     (void)run, (void)g;
     if (dim < 0 || dim >= out->type.rank)
         return eng_not_mine;
-    fast_strides(&out->type, to);
-    for (uint32_t k = 0; k < node->n_operands; k++) {
-        fast_strides(&in[k].type, from);
-        fast_copy(out->type.rank, in[k].type.dims, size_of(out), dst, to, in[k].data, from);
-        dst += in[k].type.dims[dim] * to[dim];
+    for (uint32_t first = 0; first < node->n_operands; first += MOST) {
+        fast_move m = {.size = size_of(out), .pieces = pieces};
+        for (uint32_t k = first; k < node->n_operands && m.n_pieces < MOST; k++) {
+            fast_piece *q = &pieces[m.n_pieces];
+            inputs[m.n_pieces] = in[k].data;
+            *q = (fast_piece){.input = m.n_pieces++, .rank = out->type.rank};
+            memcpy(q->dims, in[k].type.dims, sizeof q->dims);
+            fast_strides(&in[k].type, q->from);
+            fast_strides(&out->type, q->to);
+            q->to_offset = at * q->to[dim];
+            at += q->dims[dim];
+        }
+        fast_move_plan(&m, &out->type);
+        fast_move_run(&m, inputs, out->data);
     }
     return TT_OK;
 }

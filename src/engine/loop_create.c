@@ -444,8 +444,17 @@ static int final_slot(const eng_loop *l, int slot) {
     return slot <= -2 ? l->n_sources + l->n_outputs + (-2 - slot) : slot >= OUTPUT ? l->n_sources + slot - OUTPUT : slot;
 }
 
-/* Where tiles begin and end, and how much of the work is one task: by shape alone. */
-static void plan_tiles(eng_loop *l, int max_size, int64_t bytes_per_element) {
+static void plan_scratch(eng_loop *l, int max_size, int buffers) {
+    l->temp_bytes = ((size_t)l->tile * (size_t)max_size + 63) / 64 * 64 + 320; /* not a multiple of 4096: sets of the L1 */
+    l->scratch_bytes = sizeof(void *) * (size_t)(l->n_slots + l->n_sources + 8) / 64 * 64 + 64 + sizeof(int64_t) * (size_t)(2 * l->n_sources + l->n_dims + 8) + 64 +
+                       l->temp_bytes * (size_t)buffers + 64;
+    for (int i = 0; i < l->n_sources; i++)
+        l->scratch_bytes += ((size_t)(l->sources[i].period * l->sources[i].size) + 127) & ~(size_t)63;
+}
+
+/* Where tiles begin and end, and how much of the work is one task: by shape alone. Returns how many tiles it keeps. */
+static int plan_tiles(eng_loop *l, int *io_max_size, int64_t bytes_per_element) {
+    int max_size = *io_max_size;
     int buffers = l->n_temps;
     for (int i = 0; i < l->n_sources; i++)
         if (l->sources[i].kind != LOOP_DIRECT) {
@@ -474,17 +483,15 @@ static void plan_tiles(eng_loop *l, int max_size, int64_t bytes_per_element) {
         l->tiles_per_task = (l->n_tiles + 63) / 64;
         l->n_tasks = (l->n_tiles + l->tiles_per_task - 1) / l->tiles_per_task;
     }
-    l->temp_bytes = ((size_t)l->tile * (size_t)max_size + 63) / 64 * 64 + 320; /* not a multiple of 4096: sets of the L1 */
-    l->scratch_bytes = sizeof(void *) * (size_t)(l->n_slots + l->n_sources + 8) / 64 * 64 + 64 + sizeof(int64_t) * (size_t)(2 * l->n_sources + l->n_dims + 8) + 64 +
-                       l->temp_bytes * (size_t)buffers + 64;
-    for (int i = 0; i < l->n_sources; i++)
-        l->scratch_bytes += ((size_t)(l->sources[i].period * l->sources[i].size) + 127) & ~(size_t)63;
+    plan_scratch(l, max_size, buffers);
     l->plain = l->n_instrs == 1 && buffers == 0;
+    *io_max_size = max_size;
+    return buffers;
 }
 
 /* Code that reads rows where they lie, or one vector of what a row has everywhere, keeps nothing in tiles: whole rows are one piece. */
-static void join_chunks(eng_loop *l) {
-    enum { MOST = 8192 };
+static void join_chunks(eng_loop *l, int max_size, int buffers) {
+    enum { MOST = 2048 };
     if (!l->code || l->chunks < 2)
         return;
     for (int i = 0; i < l->n_sources; i++) {
@@ -499,6 +506,7 @@ static void join_chunks(eng_loop *l) {
     l->n_tiles = l->n_tiles / old * l->chunks;
     l->tiles_per_task = loop_max(1, l->tiles_per_task * l->chunks / old);
     l->n_tasks = (l->n_tiles + l->tiles_per_task - 1) / l->tiles_per_task;
+    plan_scratch(l, max_size, buffers);
 }
 
 static void number_slots(builder *b) {
@@ -608,9 +616,9 @@ static eng_loop *create(tt_arena *arena, const hlo_graph *g, const loop_scope *s
             bytes += l->sources[i].size;
     if (b.failed || !plan_reads(&b))
         return NULL;
-    plan_tiles(l, b.max_size, bytes);
+    const int buffers = plan_tiles(l, &b.max_size, bytes);
     jit_compile(l, bytes * l->n >= LARGE);
-    join_chunks(l);
+    join_chunks(l, b.max_size, buffers);
     *out_n_inputs = l->n_inputs;
     *out_inputs = b.inputs;
     return l;

@@ -35,6 +35,7 @@ typedef struct eng_builder {
     eng_planner *p;
     eng_plan *plan;
     const hlo_block *block;
+    bool *lazy;                 /* [position]: see eng_moves_find */
     const int *alias;           /* [own param]: the result it is meant for, -1; NULL: none */
     bool results_in_own_params; /* result i may end in parameter i only (while bodies) */
     int n_drafts, cap_drafts;

@@ -3,7 +3,7 @@
  * Walks a block once. Reshapes and contiguous slices become other names for their operand's bytes, constants
  * go to the program's pool, groups of elementwise nodes become loops, while and if plan their regions as
  * plans of their own. Where values lie is decided afterwards, in program_place.c. */
-#include "engine/loop.h"
+#include "engine/fast.h"
 #include "engine/program_place.h"
 #include <string.h>
 
@@ -396,6 +396,28 @@ static tt_status add_kernel(eng_builder *b, hlo_ref ref) {
     return TT_OK;
 }
 
+/* A chain of moves that ends here. False: it is none. */
+static tt_status add_move(eng_builder *b, hlo_ref ref, bool *out_done) {
+    eng_planner *p = b->p;
+    int n_in;
+    const hlo_ref *inputs;
+    const fast_move *move = eng_move_make(p, b->block, b->lazy, ref, &n_in, &inputs);
+    *out_done = move != NULL;
+    if (!move)
+        return TT_OK;
+    for (int k = 0; k < n_in; k++)
+        TT_TRY(ensure(b, inputs[k]));
+    eng_draft *d = draft_new(b, STEP_MOVE, hlo_node_at(p->g, ref), n_in, 1);
+    d->step.move = move;
+    for (int k = 0; k < n_in; k++)
+        TT_TRY(set_input(b, d, k, inputs[k]));
+    set_output(b, d, 0, ref);
+    count_cost(b, NULL, 0, 2 * hlo_type_bytes(hlo_type_of(p->g, ref)));
+    if (n_in > b->plan->max_pointers)
+        b->plan->max_pointers = n_in;
+    return TT_OK;
+}
+
 /* ---- loops ---- */
 /* Which inputs may an output overwrite? */
 static void find_in_place(eng_builder *b, eng_draft *d, int n_in, int n_out) {
@@ -635,6 +657,12 @@ static tt_status add_node(eng_builder *b, hlo_ref ref) {
         if (done)
             return TT_OK;
     }
+    if (b->lazy) {
+        bool done;
+        TT_TRY(add_move(b, ref, &done));
+        if (done)
+            return TT_OK;
+    }
     return add_kernel(b, ref);
 }
 
@@ -655,6 +683,8 @@ static tt_status add_nodes(eng_builder *b, hlo_block *block) {
                 is_result[at] = true;
         }
         eng_fuse(p->temporary, p->g, block, is_result, group, &n_groups);
+        b->lazy = TT_NEW_N(p->temporary, bool, n);
+        eng_moves_find(p, block, group, is_result, b->lazy);
     }
     mark_escapes(p, block, group, p->positions);
     int *size = TT_NEW_N(p->temporary, int, n_groups), *last = TT_NEW_N(p->temporary, int, n_groups);
@@ -672,7 +702,7 @@ static tt_status add_nodes(eng_builder *b, hlo_block *block) {
             members[start[group[i]] + fill[group[i]]++] = block->nodes[i];
     for (int i = 0; i < n; i++) {
         int k = group[i];
-        if (k == ENG_LOOKED_THROUGH || (k >= 0 && last[k] != i))
+        if (k == ENG_LOOKED_THROUGH || (k < 0 && b->lazy && b->lazy[i]) || (k >= 0 && last[k] != i))
             continue;
         bool done = false;
         if (k >= 0)

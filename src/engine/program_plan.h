@@ -22,6 +22,7 @@ typedef enum eng_step_kind {
     STEP_COMPOSITE,
     STEP_COPY,
     STEP_UPDATE,
+    STEP_MOVE, /* copies by pieces; node: the last of the chain */
     STEP_FILL, /* node: a constant of one value */
     STEP_WHILE,
     STEP_BRANCH
@@ -35,6 +36,7 @@ typedef struct eng_step {
     eng_composite_fn composite;
     const char *attributes; /* of the composite */
     const eng_loop *loop;
+    const struct fast_move *move;
     int rows;               /* a slot plus 1: of the rows that tt.sum_rows writes, or of a gradient; 0: none */
     int old, zero;          /* of a loop with rows: the table among the inputs, the gradient */
     eng_place *places;         /* n_in, then n_out */
@@ -104,6 +106,10 @@ TT_MUST_CHECK tt_status eng_plan_block(eng_planner *, hlo_block *, int n_capture
 /* Outer values used inside a node's regions, each once (temporary arena). */
 void eng_captures_find(eng_planner *, const hlo_node *, int *out_n, hlo_ref **out_refs);
 void eng_canonicalise(hlo_graph *, hlo_block *); /* program_fold.c */
+/* program_move.c: by position in the block (p->positions are set): which nodes are not computed, since what reads them reads through. */
+void eng_moves_find(eng_planner *p, const hlo_block *, const int *group, const bool *is_result, bool *out_lazy);
+/* The chain that ends at r, and what it reads (temporary arena); NULL: it is none. */
+const struct fast_move *eng_move_make(eng_planner *, const hlo_block *, const bool *lazy, hlo_ref r, int *out_n_inputs, const hlo_ref **out_inputs);
 /* ---- rows (program_rows.c) ---- */
 /* Is r a table plus multiples of something of its shape? */
 bool eng_rows_find_update(const hlo_graph *, hlo_ref r, hlo_ref *out_table, hlo_ref *out_gradient);

@@ -218,6 +218,11 @@ static inline tt_status run_step(eng_run *run, const hlo_graph *g, eng_frame *f,
     case STEP_COPY:
         eng_copy_bytes(address(f, s->places[1]), address(f, s->places[0]), s->bytes);
         return TT_OK;
+    case STEP_MOVE:
+        for (int k = 0; k < s->n_in; k++)
+            f->pointers[k] = address(f, s->places[k]);
+        fast_move_run(s->move, f->pointers, address(f, s->places[s->n_in]));
+        return TT_OK;
     case STEP_FILL:
         fast_fill_shared(address(f, s->places[0]), hlo_attr_find(s->node, HLO_A_VALUE)->data, tt_dtype_size(s->types[0]->dtype),
                          hlo_type_elements(s->types[0]));
@@ -240,7 +245,7 @@ static void type_text(const hlo_type *t, char *out, size_t size) {
 }
 
 static void log_step(const eng_step *s, int index, double us, double cpu_us) {
-    static const char *const kinds[] = {"kernel", "loop", "composite", "copy", "update", "fill", "while", "branch"};
+    static const char *const kinds[] = {"kernel", "loop", "composite", "copy", "update", "move", "fill", "while", "branch"};
     const char *name = s->node ? hlo_op_text((hlo_op)s->node->op) : "";
     if (s->node && s->node->op == HLO_COMPOSITE)
         name = hlo_attr_text(s->node, HLO_A_COMPOSITE_NAME, name);
