@@ -305,6 +305,10 @@ static tt_status max_pool(tt_lower *L, const pool *p) {
         hlo_composite c = hlo_composite_begin(g, "tt.max_pool", attributes, 1, &x, q);
         plane_maxima(L, p, q[0], in_composite);
         hlo_composite_end(g, &c, 2, in_composite, out);
+    } else if (p->n == 2 && p->adaptive && tt_dtype_size(p->x.dtype) <= 4 && tt_is_float(p->x.dtype) && hlo_type_elements(&p->x)) {
+        hlo_composite c = hlo_composite_begin(g, "tt.adaptive_max_pool", NULL, 1, &x, q);
+        plane_maxima(L, p, q[0], in_composite);
+        hlo_composite_end(g, &c, 2, in_composite, out);
     } else {
         plane_maxima(L, p, x, out);
     }

@@ -45,18 +45,23 @@ LOWER_FN(lower_scan_extreme) {
     if (tt_is_complex(x->dtype))
         LOWER_UNSUPPORTED(L, "not for complex numbers");
     hlo_graph *g = L->g;
-    hlo_ref in = x->dtype == TT_PRED ? hlo_convert(g, x->value, TT_I8) : x->value;
-    hlo_ref v = scan(L, (hlo_op)L->row->param, in, dim);
+    const hlo_op op = (hlo_op)L->row->param;
+    hlo_ref in = x->dtype == TT_PRED ? hlo_convert(g, x->value, TT_I8) : x->value, inside, results[2], out[2];
+    char *attributes = tt_arena_printf(L->arena, "dim = %d, least = %s", dim, op == HLO_MINIMUM ? "true" : "false");
+    hlo_composite c = hlo_composite_begin(g, "tt.running_extreme", attributes, 1, &in, &inside);
+    results[0] = scan(L, op, inside, dim);
     hlo_type t = hlo_type_make(TT_I32, x->rank, x->dims);
     hlo_ref none = hlo_splat_int(g, &t, 0), index = none;
     if (x->rank) {
-        hlo_ref here = hlo_compare(g, "EQ", in, v);
+        hlo_ref here = hlo_compare(g, "EQ", inside, results[0]);
         if (tt_is_float(x->dtype))
-            here = hlo_binary(g, HLO_OR, here, hlo_compare(g, "NE", in, in));
+            here = hlo_binary(g, HLO_OR, here, hlo_compare(g, "NE", inside, inside));
         index = scan(L, HLO_MAXIMUM, hlo_select(g, here, hlo_iota(g, &t, dim), none), dim);
     }
-    lower_out(L, hlo_convert(g, v, x->dtype));
-    lower_out(L, hlo_convert(g, index, TT_I64));
+    results[1] = hlo_convert(g, index, TT_I64);
+    hlo_composite_end(g, &c, 2, results, out);
+    lower_out(L, hlo_convert(g, out[0], x->dtype));
+    lower_out(L, out[1]);
     return hlo_graph_take_error(g);
 }
 

@@ -20,6 +20,8 @@
  * tt.max_pool(x[B, H, W]) {k0, k1, s0, s1, p0, p1, d0, d1} -> maxima[B, h, w], index[B, h, w]: i64, of the first (of NaNs the last)
  *   in the plane; windows of k elements d apart, s apart, the first p before the plane;
  *   an index that nobody reads has no data
+ * tt.adaptive_max_pool(x[B, H, W]) -> the same; window i of n over m elements goes from i m / n, rounded down, to (i + 1) m / n, rounded up
+ * tt.running_extreme(x) {dim, least} -> y, index: i64 along dim, the last of equal elements, and of NaNs
  * tt.resample(x[B, H, W], at[k, h], weight[k, h], at[l, w], weight[l, w]) -> y[B, h, w]; rows and columns of y are sums of weighted
  *   rows and columns of x; at: i32, negative for nothing
  * tt.pick(x[B, C, P], at[B, k, Q], weight[B, k, Q]) -> y[B, C, Q]; y[b, c, q] is the sum over k of weight[b, k, q] x[b, c, at[b, k, q]]
@@ -209,6 +211,21 @@ static bool fits_integer_product(const signature *s) {
     return a->dims[r - 1] == b->dims[r - 2] && c->dims[r - 2] == a->dims[r - 2] && c->dims[r - 1] == b->dims[r - 1];
 }
 
+static bool fits_planes(const signature *s) {
+    return s->n_in == 1 && s->n_out == 2 && small_float(s->in[0]->dtype) && s->out[0]->dtype == s->in[0]->dtype && s->out[1]->dtype == TT_I64 &&
+           s->in[0]->rank == 3 && s->out[0]->rank == 3 && hlo_dims_equal(s->out[0], s->out[1]) && s->in[0]->dims[0] == s->out[0]->dims[0] &&
+           hlo_type_elements(s->in[0]) > 0;
+}
+
+static bool fits_running_extreme(const signature *s) {
+    if (s->n_in != 1 || s->n_out != 2)
+        return false;
+    const hlo_type *x = s->in[0];
+    const double dim = eng_composite_attr_double(s->attributes, "dim", -1);
+    return (x->dtype == TT_F32 || x->dtype == TT_F64 || x->dtype == TT_I32 || x->dtype == TT_I64) && hlo_type_equal(x, s->out[0]) &&
+           s->out[1]->dtype == TT_I64 && hlo_dims_equal(x, s->out[1]) && dim >= 0 && dim < x->rank && x->dims[(int)dim] < INT32_MAX;
+}
+
 static bool fits_max_pool(const signature *s) {
     static const char *const names[] = {"k0", "k1", "s0", "s1", "p0", "p1", "d0", "d1"};
     for (int i = 0; i < 8; i++) {
@@ -216,9 +233,7 @@ static bool fits_max_pool(const signature *s) {
         if (!(v >= (i == 4 || i == 5 ? 0 : 1)) || v > (i < 2 ? 64 : 1 << 20)) /* fast_pool.c: most taps of a dim */
             return false;
     }
-    return s->n_in == 1 && s->n_out == 2 && small_float(s->in[0]->dtype) && s->out[0]->dtype == s->in[0]->dtype && s->out[1]->dtype == TT_I64 &&
-           s->in[0]->rank == 3 && s->out[0]->rank == 3 && hlo_dims_equal(s->out[0], s->out[1]) && s->in[0]->dims[0] == s->out[0]->dims[0] &&
-           hlo_type_elements(s->in[0]) > 0;
+    return fits_planes(s);
 }
 
 static bool fits_axis(const hlo_type *at, const hlo_type *weight, int64_t out) {
@@ -255,6 +270,8 @@ static const struct {
     {"tt.nll_loss", fits_nll_loss, eng_nll_loss},
     {"tt.sum_rows", fits_sum_rows, eng_sum_rows},
     {"tt.max_pool", fits_max_pool, eng_max_pool},
+    {"tt.adaptive_max_pool", fits_planes, eng_adaptive_max_pool},
+    {"tt.running_extreme", fits_running_extreme, eng_running_extreme},
     {"tt.resample", fits_resample, eng_resample},
     {"tt.pick", fits_pick, eng_pick},
     {"tt.max_pool_backward", fits_max_pool_backward, eng_max_pool_backward},

@@ -17,6 +17,8 @@ tt_status eng_sdpa_backward(const char *attributes, const eng_tensor *in, eng_te
 tt_status eng_integer_product(const char *attributes, const eng_tensor *in, eng_tensor *out);
 tt_status eng_resample(const char *attributes, const eng_tensor *in, eng_tensor *out);
 tt_status eng_pick(const char *attributes, const eng_tensor *in, eng_tensor *out);
+tt_status eng_running_extreme(const char *attributes, const eng_tensor *in, eng_tensor *out);
+tt_status eng_adaptive_max_pool(const char *attributes, const eng_tensor *in, eng_tensor *out);
 tt_status eng_max_pool(const char *attributes, const eng_tensor *in, eng_tensor *out);
 tt_status eng_max_pool_backward(const char *attributes, const eng_tensor *in, eng_tensor *out);
 tt_status eng_embedding_bag(const char *attributes, const eng_tensor *in, eng_tensor *out);

@@ -8,7 +8,7 @@
 /* ---- forward ----
  * A band of output rows at a time. The rows that it reads are laid out by phase (place modulo stride), with -inf around the plane, so
  * that one tap of all windows of the band is one run of memory. */
-enum { BAND = 1536, MOST_PHASES = 64 };
+enum { BAND = 1536, MOST_PHASES = 64, MOST_LINES = 64 };
 
 typedef struct max_pool {
     int64_t planes, in[2], out[2], k[2], s[2], p[2], d[2], per_task;
@@ -19,6 +19,7 @@ typedef struct max_pool {
     char *y;
     int64_t *index;                            /* NULL: not wanted */
     int size;                                  /* bytes of an element of x and y */
+    bool lines;                                /* rows are planes of their own: places are in the row */
     loop_kernel widen, narrow;                 /* of 16-bit floats, to f32 and back; NULL: they are f32 */
     bool flat;                                 /* not wanted: rows follow on as windows do, `pitch` windows a row */
     const eng_kernels *kernels;
@@ -110,7 +111,7 @@ static void max_pool_band(const max_pool *p, const float *x, int64_t first, int6
             take_larger(phase + h / p->s[0] * p->pitch + w / p->s[1], (int32_t)(h * p->in[1] + w), n, best, at);
         }
     for (int64_t r = 0; r < rows; r++, y += p->out[1], index += p->out[1]) {
-        const int64_t base = ((first + r) * p->s[0] - p->p[0]) * p->in[1] - p->p[1];
+        const int64_t base = (p->lines ? 0 : ((first + r) * p->s[0] - p->p[0]) * p->in[1]) - p->p[1];
         memcpy(y, best + r * p->pitch, (size_t)p->out[1] * sizeof *y);
         put_places(base, p->s[1], at + r * p->pitch, p->out[1], index);
     }
@@ -233,6 +234,8 @@ tt_status eng_max_pool(const char *attributes, const eng_tensor *in, eng_tensor 
     }
     if (hlo_type_elements(&out[0].type) == 0)
         return TT_OK;
+    for (p.lines = p.in[0] == 1 && p.k[0] == 1 && !p.p[0]; p.lines && p.planes % 2 == 0 && p.in[0] < MOST_LINES; p.planes /= 2)
+        p.in[0] = p.out[0] *= 2;
     if (dtype != TT_F32) {
         p.widen = loop_find(HLO_CONVERT, dtype, TT_F32, 0);
         p.narrow = loop_find(HLO_CONVERT, TT_F32, dtype, 0);
@@ -253,6 +256,73 @@ tt_status eng_max_pool(const char *attributes, const eng_tensor *in, eng_tensor 
     p.band = eng_max(1, eng_min(p.out[0], BAND / p.pitch));
     p.rows = p.band + beyond;
     eng_parallel(eng_blocks(p.planes, p.per_task), max_pool_task, &p);
+    return TT_OK;
+}
+
+/* ---- adaptive ----
+ * Down the rows of a window first, all columns of the plane as one run, then along them. */
+typedef struct adaptive { int64_t planes, in[2], out[2]; tt_dtype dtype; const char *x; char *y; int64_t *index; loop_kernel widen, narrow; } adaptive;
+
+static int64_t window_start(const adaptive *p, int d, int64_t o) {
+    return o * p->in[d] / p->out[d];
+}
+
+static int64_t window_end(const adaptive *p, int d, int64_t o) {
+    return ((o + 1) * p->in[d] + p->out[d] - 1) / p->out[d];
+}
+
+static void adaptive_plane(const adaptive *p, const float *x, float *best, int32_t *row, float *y, int64_t *index) {
+    const int64_t w = p->in[1];
+    for (int64_t o = 0; o < p->out[0]; o++) {
+        const int64_t top = window_start(p, 0, o), end = window_end(p, 0, o);
+        for (int64_t c = 0; c < w; c++) {
+            best[c] = x[top * w + c];
+            row[c] = (int32_t)top;
+        }
+        for (int64_t h = top + 1; h < end; h++)
+            take_larger(x + h * w, (int32_t)h, w, best, row);
+        for (int64_t k = 0; k < p->out[1]; k++) {
+            int64_t c = window_start(p, 1, k), last = window_end(p, 1, k), at = row[c] * w + c;
+            float most = best[c];
+            while (++c < last) { /* of equal ones the first in the plane, of NaNs the last */
+                const int64_t here = row[c] * w + c;
+                const float v = best[c];
+                const bool take = v != v ? most == most || here > at : v > most || (v == most && here < at);
+                at = take ? here : at;
+                most = take ? v : most;
+            }
+            *y++ = most;
+            *index++ = at;
+        }
+    }
+}
+
+static void adaptive_range(void *context, int64_t from, int64_t to) {
+    const adaptive *p = context;
+    const int64_t in = p->in[0] * p->in[1], out = p->out[0] * p->out[1], size = tt_dtype_size(p->dtype), room = p->widen ? in + out : 0;
+    float *wide = eng_scratch_need(ENG_SLOT_A, (size_t)(room + 2 * p->in[1]) * sizeof *wide), *best = wide + room;
+    for (int64_t i = from; i < to; i++) {
+        const char *x = p->x + i * in * size;
+        char *y = p->y + i * out * size;
+        if (p->widen)
+            p->widen(wide, x, NULL, NULL, in);
+        adaptive_plane(p, p->widen ? wide : (const float *)(const void *)x, best, (int32_t *)(void *)(best + p->in[1]),
+                       p->widen ? wide + in : (float *)(void *)y, p->index + i * out);
+        if (p->widen)
+            p->narrow(y, wide + in, NULL, NULL, out);
+    }
+}
+
+tt_status eng_adaptive_max_pool(const char *attributes, const eng_tensor *in, eng_tensor *out) {
+    (void)attributes;
+    const int64_t *x = in->type.dims, *y = out->type.dims;
+    adaptive p = {x[0], {x[1], x[2]}, {y[1], y[2]}, in->type.dtype, in->data, out[0].data, out[1].data, NULL, NULL};
+    if (p.dtype != TT_F32) {
+        p.widen = loop_find(HLO_CONVERT, p.dtype, TT_F32, 0);
+        p.narrow = loop_find(HLO_CONVERT, TT_F32, p.dtype, 0);
+    }
+    if (hlo_type_elements(&out->type))
+        fast_ranges(p.planes, 65536 / (x[1] * x[2]), adaptive_range, &p);
     return TT_OK;
 }
 

@@ -33,10 +33,40 @@ static hlo_ref identity_of(hlo_graph *g, hlo_op op, tt_dtype dtype) {
     return HLO_FAIL(g, INTERNAL, "%s is no reduction", hlo_op_text(op));
 }
 
+/* A transposed value is reduced as it lies, and what is left is transposed. */
+static hlo_ref reduce_untransposed(hlo_graph *g, hlo_op op, hlo_ref x, hlo_ref init, int n_dims, const int64_t *dims) {
+    const hlo_node *n = hlo_node_at(g, x);
+    const hlo_ref from = n->operands[0];
+    const int rank = n->type->rank;
+    int64_t permutation[HLO_MAX_RANK], reduced[HLO_MAX_RANK], left[HLO_MAX_RANK];
+    int position[HLO_MAX_RANK], n_left = 0, at = 0;
+    bool gone[HLO_MAX_RANK] = {false}, in_order = true;
+    memcpy(permutation, hlo_attr_ints(n, HLO_A_PERMUTATION).v, sizeof *permutation * (size_t)rank);
+    for (int i = 0; i < n_dims; i++) {
+        reduced[i] = permutation[dims[i]];
+        gone[reduced[i]] = true;
+    }
+    for (int d = 0; d < rank; d++)
+        position[d] = gone[d] ? -1 : at++;
+    for (int d = 0; d < rank; d++)
+        if (!gone[permutation[d]]) {
+            left[n_left] = position[permutation[d]];
+            in_order = in_order && left[n_left] == n_left;
+            n_left++;
+        }
+    hlo_ref r = hlo_reduce(g, op, from, init, n_dims, reduced);
+    return in_order || !r ? r : hlo_transpose(g, r, left);
+}
+
 hlo_ref hlo_reduce(hlo_graph *g, hlo_op op, hlo_ref x, hlo_ref init, int n_dims, const int64_t *dims) {
     const hlo_type *t = hlo_need(g, "reduce", x);
     if (!t)
         return HLO_NONE;
+    bool legal = true;
+    for (int i = 0; i < n_dims; i++)
+        legal = legal && dims[i] >= 0 && dims[i] < t->rank;
+    if (legal && hlo_node_at(g, x)->op == HLO_TRANSPOSE)
+        return reduce_untransposed(g, op, x, init, n_dims, dims);
     if (!init)
         init = identity_of(g, op, t->dtype);
     hlo_block *region = hlo_combiner(g, op, t->dtype);

@@ -261,10 +261,19 @@ static hlo_ref linear_index(hlo_graph *g, const tt_strided *v, int64_t total) {
     return hlo_reshape(g, index, 2, (int64_t[]){n, 1});
 }
 
+/* Element by element, or, where the last dim's lie side by side, run by run. */
 static hlo_ref read_gather(hlo_graph *g, hlo_ref base, const tt_strided *v) {
-    int64_t total = hlo_type_elements(hlo_type_of(g, base)), zero[1] = {0};
+    int64_t total = hlo_type_elements(hlo_type_of(g, base)), zero[1] = {0}, one[1] = {1}, n = v->rank ? v->dims[v->rank - 1] : 1;
     hlo_dims dims = {.kind = HLO_DIMS_GATHER, .b = {1, zero}, .e = {1, zero}, .index_vector_dim = 1};
-    hlo_ref picked = hlo_gather(g, flat(g, base, total), linear_index(g, v, total), &dims, (int64_t[]){1}, NULL);
+    tt_strided starts = *v;
+    if (n > 1 && v->strides[v->rank - 1] == 1) {
+        starts.rank--;
+        dims.b.n = 0;
+        dims.a = (hlo_ints){1, one};
+    } else {
+        n = 1;
+    }
+    hlo_ref picked = hlo_gather(g, flat(g, base, total), linear_index(g, &starts, total), &dims, &n, NULL);
     return hlo_reshape(g, picked, v->rank, v->dims);
 }
 
