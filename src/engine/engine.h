@@ -69,6 +69,11 @@ eng_composite_fn eng_composite_find(const hlo_node *composite, const char **out_
  * a table with the signature of the reference kernels. A kernel may return eng_not_mine (a static error) to be replaced by the reference. */
 extern const eng_kernel eng_fast_kernels[HLO_N_OPS];
 extern tt_error *const eng_not_mine;
+/* A reduce whose results are of leading dims can be computed in slices of them: in how many at most (0: it cannot), and slices [from, to)
+ * of `slices`, a divisor of that. The tensors are whole; the bits are those of the whole. */
+int64_t eng_reduce_slices(const hlo_graph *g, const hlo_node *node);
+tt_status eng_reduce_range(eng_run *run, const hlo_graph *g, const hlo_node *node, const eng_tensor *in, const eng_tensor *out, int64_t slices,
+                           int64_t from, int64_t to);
 
 /* ---- fused loops (fuse.c finds groups, loop*.c runs them) ----
  * A loop computes a connected group of elementwise nodes (with broadcasts, constants, iota, converts, transposed or sliced reads, and a trailing or
@@ -88,6 +93,11 @@ eng_loop *eng_loop_create(tt_arena *arena, const hlo_graph *g, bool excess_preci
 eng_loop *eng_loop_create_in(tt_arena *arena, const hlo_graph *g, const hlo_block *block, const int *positions, bool excess_precision,
                              int n_nodes, const hlo_ref *nodes, int n_outputs, const hlo_ref *outputs, int *out_n_inputs, const hlo_ref **out_inputs);
 void eng_loop_run(const eng_loop *, void *const *inputs, void *const *outputs);
+/* Elements [from, to) of its outputs, by the calling thread. The arrays are whole. */
+void eng_loop_run_range(const eng_loop *, void *const *inputs, void *const *outputs, int64_t from, int64_t to);
+int64_t eng_loop_elements(const eng_loop *);
+/* Cut in `slices` as the loop is, does each slice of the loop read of this input, of so many bytes, only the same slice? */
+bool eng_loop_reads_slices(const eng_loop *, int input, int64_t bytes, int64_t slices);
 /* May output o's array be input i's? Every read of the input then is of the element being written, and comes first. */
 bool eng_loop_in_place(const eng_loop *, int output, int input);
 

@@ -2,7 +2,8 @@
  *
  * Dims are merged into runs that are all kept or all reduced. Reduced innermost: each result is a sum of row pieces. Kept
  * innermost: columns are added up side by side; so are short rows under an outer reduced run, and then each row. Float sums and products take f32 steps over at most a few thousand elements and go on in
- * f64. How work is cut depends on the shape alone, so results never depend on the number of threads. */
+ * f64. How work is cut depends on the shape alone, so results never depend on the number of threads, nor on whether a reduction over
+ * inner dims is run whole or slice by slice (program_bands.c). */
 #include "engine/fast.h"
 #include "engine/kernels.h"
 #include <string.h>
@@ -25,6 +26,8 @@ typedef struct job {
     int64_t per_row, units, segments, segment; /* units of work for each result (or column block); pieces per row; units in a segment */
     int64_t fold;               /* columns: so many neighbours are one result in the end */
     int64_t blocks, width, group; /* columns: blocks of columns, their width; rows taken together */
+    bool rows;                  /* reduced innermost */
+    int64_t total, items;       /* elements of x; results or column blocks */
     loop_kernel row, combine, add, widen, multiply;
 } job;
 
@@ -245,7 +248,7 @@ static void fold(job *j) {
 }
 
 /* result[n_out] op init, then the result's own type. */
-static void finish(job *j, const eng_tensor *init, eng_tensor *out) {
+static void finish(job *j, const eng_tensor *init, void *out) {
     char start[16], identity[16], first[16];
     for (int64_t s = 1; s < j->segments; s++)
         j->combine(j->result, j->result, j->result + s * j->n_out * j->acc_size, NULL, j->n_out);
@@ -264,9 +267,9 @@ static void finish(job *j, const eng_tensor *init, eng_tensor *out) {
             j->combine(j->result + i * j->acc_size, start, j->result + i * j->acc_size, NULL, 1);
     }
     if (j->acc != j->out)
-        loop_find(HLO_CONVERT, j->acc, j->out, 0)(out->data, j->result, NULL, NULL, j->n_out);
-    else if ((char *)out->data != j->result)
-        memcpy(out->data, j->result, (size_t)j->n_out * size);
+        loop_find(HLO_CONVERT, j->acc, j->out, 0)(out, j->result, NULL, NULL, j->n_out);
+    else if ((char *)out != j->result)
+        memcpy(out, j->result, (size_t)j->n_out * size);
 }
 
 /* Outer and short inner reduced runs around one kept run, all dense: [outer, kept * inner] with only the outer run reduced. */
@@ -296,61 +299,101 @@ static bool job_kernels(job *j, bool rows) {
     return j->combine && (!rows || j->row);
 }
 
+/* How the node is computed, its arrays aside; false: not here. */
+static bool plan(const hlo_graph *g, const hlo_node *node, const hlo_type *x, const hlo_type *y, job *j) {
+    *j = (job){.op = fast_region_op(g, node->regions[0]), .dtype = x->dtype, .out = y->dtype, .group = 1, .blocks = 1};
+    const bool widens = j->op == HLO_ADD && j->out == TT_F32 && (j->dtype == TT_BF16 || j->dtype == TT_F16); /* program_fold.c */
+    j->squares = hlo_attr_find(node, HLO_A_TT_SQUARES) != NULL;
+    if (j->op == HLO_INVALID || hlo_type_of(g, node->regions[0]->params[0])->dtype != j->out || (j->dtype != j->out && !widens))
+        return false;
+    j->rows = split(x, hlo_attr_ints(node, HLO_A_DIMENSIONS), &j->kept, &j->reduced);
+    j->size = tt_dtype_size(j->dtype);
+    j->n_out = hlo_type_elements(y);
+    j->total = hlo_type_elements(x);
+    if (!j->n_out || !j->total)
+        return true;
+    if (j->rows && as_columns(j))
+        j->rows = false;
+    if (j->rows) {
+        if (!j->reduced.n)
+            runs_add(&j->reduced, 1, 1, false);
+        j->inner = j->reduced.size[j->reduced.n - 1];
+        j->per_row = (j->inner + PIECE - 1) / PIECE;
+        j->units = j->reduced.count / j->inner * j->per_row;
+        j->items = j->n_out;
+    } else {
+        int last = j->reduced.n - 1;
+        j->inner = j->kept.size[j->kept.n - 1];
+        j->width = loop_min(j->inner, COLUMNS);
+        j->blocks = (j->inner + j->width - 1) / j->width;
+        if (last >= 0 && j->reduced.stride[last] == j->inner && j->inner <= COLUMNS / 2)
+            j->group = COLUMNS / j->inner;
+        int64_t last_size = last >= 0 ? j->reduced.size[last] : 1;
+        j->group = loop_min(j->group, last_size);
+        j->per_row = (last_size + j->group - 1) / j->group;
+        j->units = j->reduced.count / last_size * j->per_row;
+        j->items = j->n_out / j->inner * j->blocks;
+    }
+    if (!job_kernels(j, j->rows))
+        return false;
+    j->shorts = j->rows && j->units == 1 && !j->wide && j->inner > 1 && j->inner <= SHORT_ROW && j->n_out >= 16 && j->reduced.n == 1 &&
+                j->kept.n == 1 && j->kept.stride[0] == j->inner && (j->size == 2 || j->size == 4 || j->size == 8) &&
+                (j->acc == j->dtype || j->widen);
+    plan_segments(j, j->items, j->total);
+    return true;
+}
+
+static tt_status run_job(eng_run *run, job *j, const eng_tensor *init, void *out) {
+    j->result = out;
+    if (j->acc != j->out || j->segments > 1 || j->fold > 1) {
+        j->result = run->arena ? tt_arena_alloc(run->arena, (size_t)(j->segments * j->n_out * j->acc_size)) : NULL;
+        if (!j->result)
+            return eng_not_mine;
+    }
+    int64_t n = j->items * j->segments;
+    fast_ranges(n, n * GRAIN / loop_max(j->total, 1), j->rows ? rows_range : columns_range, j);
+    finish(j, init, out);
+    return TT_OK;
+}
+
 tt_status eng_fast_reduce(eng_run *run, const hlo_graph *g, const hlo_node *node, const eng_tensor *in, eng_tensor *out) {
+    job j;
     if (node->n_operands == 4)
         return eng_fast_reduce_arg(run, g, node, in, out);
-    if (node->n_operands != 2 || node->n_regions != 1 || in[1].type.dtype != out->type.dtype)
+    if (node->n_operands != 2 || node->n_regions != 1 || in[1].type.dtype != out->type.dtype || !plan(g, node, &in->type, &out->type, &j))
         return eng_not_mine;
-    job j = {.op = fast_region_op(g, node->regions[0]), .dtype = in->type.dtype, .out = out->type.dtype, .x = in->data, .group = 1, .blocks = 1};
-    const bool widens = j.op == HLO_ADD && j.out == TT_F32 && (j.dtype == TT_BF16 || j.dtype == TT_F16); /* program_fold.c */
-    j.squares = hlo_attr_find(node, HLO_A_TT_SQUARES) != NULL;
-    if (j.op == HLO_INVALID || hlo_type_of(g, node->regions[0]->params[0])->dtype != j.out || (j.dtype != j.out && !widens))
-        return eng_not_mine;
-    bool rows = split(&in->type, hlo_attr_ints(node, HLO_A_DIMENSIONS), &j.kept, &j.reduced);
-    int64_t total = hlo_type_elements(&in->type), items;
-    j.size = tt_dtype_size(j.dtype);
-    j.n_out = hlo_type_elements(&out->type);
     if (!j.n_out)
         return TT_OK;
-    if (!total) {
+    if (!j.total) {
         fast_fill(out->data, in[1].data, tt_dtype_size(j.out), j.n_out);
         return TT_OK;
     }
-    if (rows && as_columns(&j))
-        rows = false;
-    if (rows) {
-        if (!j.reduced.n)
-            runs_add(&j.reduced, 1, 1, false);
-        j.inner = j.reduced.size[j.reduced.n - 1];
-        j.per_row = (j.inner + PIECE - 1) / PIECE;
-        j.units = j.reduced.count / j.inner * j.per_row;
-        items = j.n_out;
-    } else {
-        int last = j.reduced.n - 1;
-        j.inner = j.kept.size[j.kept.n - 1];
-        j.width = loop_min(j.inner, COLUMNS);
-        j.blocks = (j.inner + j.width - 1) / j.width;
-        if (last >= 0 && j.reduced.stride[last] == j.inner && j.inner <= COLUMNS / 2)
-            j.group = COLUMNS / j.inner;
-        int64_t last_size = last >= 0 ? j.reduced.size[last] : 1;
-        j.group = loop_min(j.group, last_size);
-        j.per_row = (last_size + j.group - 1) / j.group;
-        j.units = j.reduced.count / last_size * j.per_row;
-        items = j.n_out / j.inner * j.blocks;
-    }
-    if (!job_kernels(&j, rows))
+    j.x = in->data;
+    return run_job(run, &j, &in[1], out->data);
+}
+
+/* ---- in slices ---- */
+
+int64_t eng_reduce_slices(const hlo_graph *g, const hlo_node *node) {
+    job j;
+    if (node->op != HLO_REDUCE || node->n_operands != 2 || node->n_regions != 1)
+        return 0;
+    const hlo_type *x = hlo_type_of(g, node->operands[0]);
+    if (hlo_type_of(g, node->operands[1])->dtype != node->type->dtype || !plan(g, node, x, node->type, &j) || !j.n_out || !j.total)
+        return 0;
+    const bool leads = j.kept.n && (!j.reduced.n || j.kept.stride[0] > j.reduced.stride[0]);
+    return leads && j.fold <= 1 && (j.rows || j.kept.n > 1) ? j.kept.size[0] : 0;
+}
+
+tt_status eng_reduce_range(eng_run *run, const hlo_graph *g, const hlo_node *node, const eng_tensor *in, const eng_tensor *out, int64_t slices,
+                           int64_t from, int64_t to) {
+    job j;
+    if (!plan(g, node, &in->type, &out->type, &j)) /* of the whole: sums are cut as they are there */
         return eng_not_mine;
-    j.shorts = rows && j.units == 1 && !j.wide && j.inner > 1 && j.inner <= SHORT_ROW && j.n_out >= 16 && j.reduced.n == 1 && j.kept.n == 1 &&
-               j.kept.stride[0] == j.inner && (j.size == 2 || j.size == 4 || j.size == 8) && (j.acc == j.dtype || j.widen);
-    plan_segments(&j, items, total);
-    j.result = out->data;
-    if (j.acc != j.out || j.segments > 1 || j.fold > 1) {
-        j.result = run->arena ? tt_arena_alloc(run->arena, (size_t)(j.segments * j.n_out * j.acc_size)) : NULL;
-        if (!j.result)
-            return eng_not_mine;
-    }
-    int64_t n = items * j.segments;
-    fast_ranges(n, n * GRAIN / loop_max(total, 1), rows ? rows_range : columns_range, &j);
-    finish(&j, &in[1], out);
-    return TT_OK;
+    const int64_t leading = j.kept.size[0], per = leading / slices, results = j.n_out / leading;
+    j.x = (const char *)in->data + from * per * j.kept.stride[0] * j.size;
+    j.kept.size[0] = (to - from) * per;
+    j.items = j.items / leading * j.kept.size[0];
+    j.n_out = results * j.kept.size[0];
+    return run_job(run, &j, &in[1], (char *)out->data + from * per * results * tt_dtype_size(j.out));
 }

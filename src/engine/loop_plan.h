@@ -58,8 +58,6 @@ struct eng_loop {
     int whole;               /* code takes multiples of so many elements */
 };
 
-/* Runs tiles [from, to). Exposed for what feeds a loop's tiles into something else. */
-void loop_run_tiles(const eng_loop *l, void *const *inputs, void *const *outputs, int64_t from, int64_t to);
 /* The tile program's cost in units of about a quarter nanosecond per element. */
 int64_t loop_weight(const eng_loop *l);
 #endif

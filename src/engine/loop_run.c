@@ -248,13 +248,12 @@ static void point(const eng_loop *l, frame *f, void *const *inputs, void *const 
 
 static void run_linear(const eng_loop *l, frame *f, void *const *inputs, void *const *outputs, int64_t from, int64_t to) {
     if (l->code && !l->has_maps) { /* no tiles between instructions, so no need to cut */
-        int64_t p = from * l->tile;
-        point(l, f, inputs, outputs, p);
-        run_instrs(l, f, loop_min(to * l->tile, l->n) - p);
+        point(l, f, inputs, outputs, from);
+        run_instrs(l, f, to - from);
         return;
     }
-    for (int64_t t = from; t < to; t++) {
-        int64_t p = t * l->tile, n = loop_min(l->tile, l->n - p);
+    for (int64_t p = from; p < to; p += l->tile) {
+        const int64_t n = loop_min(l->tile, to - p);
         point(l, f, inputs, outputs, p);
         if (l->has_maps)
             for (int i = 0; i < l->n_sources; i++)
@@ -307,23 +306,24 @@ static void row_source(const loop_source *s, frame *f, int i, const char *base, 
 
 static void run_rows(const eng_loop *l, frame *f, void *const *inputs, void *const *outputs, int64_t from, int64_t to) {
     int last = l->n_dims - 1;
-    int64_t row = from / l->chunks, chunk = from % l->chunks;
+    int64_t row = from / l->row, c = from % l->row;
     start_row(l, f, row);
     f->tile = loop_min(l->tile, l->row);
     for (int i = 0; i < l->n_sources; i++)
         f->filled[i] = -1;
-    for (int64_t t = from; t < to; t++) {
-        int64_t c = chunk * l->tile, n = loop_min(l->tile, l->row - c);
-        point(l, f, inputs, outputs, row * l->row + c);
+    while (from < to) {
+        const int64_t n = loop_min(loop_min(l->tile, l->row - c), to - from);
+        point(l, f, inputs, outputs, from);
         for (int i = 0; i < l->n_sources; i++) {
             const loop_source *s = &l->sources[i];
             if (s->kind >= LOOP_MAP)
                 row_source(s, f, i, f->base[i], s->strides[last], f->offset[i] + c * s->strides[last], n);
         }
         run_instrs(l, f, n);
-        if (++chunk == l->chunks) {
-            chunk = 0;
-            row++;
+        from += n;
+        c += n;
+        if (c == l->row) {
+            c = 0;
             next_row(l, f);
         }
     }
@@ -341,17 +341,30 @@ static bool may_stream(const eng_loop *l, void *const *inputs, void *const *outp
     return true;
 }
 
-void loop_run_tiles(const eng_loop *l, void *const *inputs, void *const *outputs, int64_t from, int64_t to) {
+static void run_range(const eng_loop *l, void *const *inputs, void *const *outputs, bool stream, int64_t from, int64_t to) {
     char *scratch = eng_scratch(LOOP_SCRATCH, l->scratch_bytes);
     if (!scratch)
         return;
     frame f;
     frame_init(l, &f, scratch, inputs);
-    f.code = l->streams && may_stream(l, inputs, outputs) ? l->streams : l->code;
+    f.code = stream && l->streams && may_stream(l, inputs, outputs) ? l->streams : l->code;
     if (l->row)
         run_rows(l, &f, inputs, outputs, from, to);
     else
         run_linear(l, &f, inputs, outputs, from, to);
+}
+
+void eng_loop_run_range(const eng_loop *l, void *const *inputs, void *const *outputs, int64_t from, int64_t to) {
+    run_range(l, inputs, outputs, false, from, to);
+}
+
+int64_t eng_loop_elements(const eng_loop *l) {
+    return l->n;
+}
+
+/* The first element of a tile; of the one after the last, where the loop ends. */
+static int64_t tile_start(const eng_loop *l, int64_t tile) {
+    return loop_min(l->n, l->row ? tile / l->chunks * l->row + tile % l->chunks * l->tile : tile * l->tile);
 }
 
 typedef struct run { const eng_loop *l; void *const *inputs, *const *outputs; } run;
@@ -373,9 +386,9 @@ static void plain_task(void *context, int64_t task, int worker) {
 
 static void tiles_task(void *context, int64_t task, int worker) {
     const run *r = context;
-    int64_t from = task * r->l->tiles_per_task;
+    const int64_t from = task * r->l->tiles_per_task, to = loop_min(from + r->l->tiles_per_task, r->l->n_tiles);
     (void)worker;
-    loop_run_tiles(r->l, r->inputs, r->outputs, from, loop_min(from + r->l->tiles_per_task, r->l->n_tiles));
+    run_range(r->l, r->inputs, r->outputs, true, tile_start(r->l, from), tile_start(r->l, to));
 }
 
 void eng_loop_run(const eng_loop *l, void *const *inputs, void *const *outputs) {
@@ -472,4 +485,43 @@ bool eng_loop_in_place(const eng_loop *l, int output, int input) {
         }
     }
     return last_read <= first_write;
+}
+
+/* A slice is so many elements at coordinate k, all of the dims after it, and fixed ones before. */
+static bool source_slices(const eng_loop *l, const loop_source *s, int64_t bytes, int64_t slices) {
+    if (s->kind == LOOP_DIRECT)
+        return bytes == l->n * s->size;
+    if (s->kind != LOOP_MAP || s->period || s->offset || bytes % (slices * s->size))
+        return false;
+    const int64_t own = bytes / slices / s->size; /* elements of a slice of the input */
+    int64_t inner = l->n / slices, reach = 0, apart = own;
+    int k = l->n_dims - 1;
+    for (; k >= 0 && inner >= l->dims[k]; k--) { /* whole dims */
+        if (inner % l->dims[k] || s->strides[k] < 0)
+            return false;
+        inner /= l->dims[k];
+        reach += (l->dims[k] - 1) * s->strides[k];
+    }
+    if (inner > 1) { /* part of one */
+        if (k < 0 || l->dims[k] % inner || s->strides[k] < 0 || s->strides[k] * inner != own)
+            return false;
+        reach += (inner - 1) * s->strides[k];
+        apart *= l->dims[k] / inner;
+        k--;
+    }
+    for (; k >= 0; k--) {
+        if (l->dims[k] > 1 && s->strides[k] != apart)
+            return false;
+        apart *= l->dims[k];
+    }
+    return reach < own;
+}
+
+bool eng_loop_reads_slices(const eng_loop *l, int input, int64_t bytes, int64_t slices) {
+    if (l->n % slices)
+        return false;
+    for (int i = 0; i < l->n_sources; i++)
+        if (l->sources[i].input == input && !source_slices(l, &l->sources[i], bytes, slices))
+            return false;
+    return true;
 }

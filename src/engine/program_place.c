@@ -26,6 +26,8 @@ int eng_root_new(eng_builder *b, int kind, int64_t bytes, int def) {
                                       .latest = def,
                                       .last = def,
                                       .merged = -1,
+                                      .band = -1,
+                                      .read_by = -1,
                                       .result = -1,
                                       .writable = kind == ROOT_TEMP};
     return b->n_roots++;
@@ -42,16 +44,28 @@ static void use(eng_builder *b, eng_value_place v, int step) {
         b->roots[v.root].last = step;
 }
 
+static int band_end(const eng_builder *b, int step) {
+    const int band = b->drafts[step].step.band;
+    return band < 0 ? step : b->plan->bands[band].first + b->plan->bands[band].n - 1;
+}
+
 static void find_last_uses(eng_builder *b) {
     for (int s = 0; s < b->n_drafts; s++) {
         const eng_draft *d = &b->drafts[s];
-        for (int k = 0; k < d->step.n_in; k++)
-            use(b, d->values[k], s);
+        for (int k = 0; k < d->step.n_in; k++) /* what is not read by slices is read until after the last of them */
+            use(b, d->values[k], d->step.band < 0 || eng_band_reads_slices(b, d, k) ? s : band_end(b, s) + 1);
         for (int k = 0; k < d->step.n_captures; k++)
             use(b, d->captures[k], s);
     }
     for (int i = 0; i < b->plan->n_results; i++)
         use(b, b->results[i], LAST_RESULT);
+}
+
+/* Slices of a band are at different steps: its memory is given back when all are done. */
+static void last_until_bands_end(eng_builder *b) {
+    for (int r = 0; r < b->n_roots; r++)
+        if (b->roots[r].last >= 0 && b->roots[r].last < b->n_drafts)
+            b->roots[r].last = band_end(b, b->roots[r].last);
 }
 
 /* Results that nobody reads need no memory where the kernel can do without them. */
@@ -155,7 +169,7 @@ static int dead_param(eng_builder *b, int i, int def) {
 static void copy_result(eng_builder *b, int i) {
     /* room was left for one more draft per result */
     eng_draft *d = &b->drafts[b->n_drafts++];
-    *d = (eng_draft){.step = {.kind = STEP_COPY, .n_in = 1, .n_out = 1, .bytes = b->result_bytes[i]}};
+    *d = (eng_draft){.step = {.kind = STEP_COPY, .n_in = 1, .n_out = 1, .bytes = b->result_bytes[i], .band = -1}};
     d->values = TT_NEW_N(b->p->temporary, eng_value_place, 2);
     d->values[0] = b->results[i];
     int root = eng_root_new(b, ROOT_TEMP, b->result_bytes[i], b->n_drafts - 1);
@@ -267,6 +281,21 @@ static void slab_give(slab *s, int64_t offset, int64_t bytes) {
     }
 }
 
+static int64_t aligned(int64_t bytes) {
+    return (bytes + ALIGN - 1) & ~(int64_t)(ALIGN - 1);
+}
+
+/* A value that only the steps of a band use has memory for the slices that a task takes on. */
+static bool place_slices(eng_builder *b, eng_root *root) {
+    eng_band *band = root->band < 0 ? NULL : &b->plan->bands[root->band];
+    if (!band || root->last >= band->first + band->n)
+        return false;
+    root->base = BASE_SLICE;
+    root->offset = band->scratch_bytes;
+    band->scratch_bytes += aligned(root->bytes / band->slices * band->at_once);
+    return true;
+}
+
 static void place_slab(eng_builder *b) {
     /* roots were made in the order of the steps that define them; those that die at a step are linked by it
      */
@@ -280,9 +309,9 @@ static void place_slab(eng_builder *b) {
     for (int step = 0; step < b->n_drafts; step++) {
         for (; r < b->n_roots && b->roots[r].def <= step; r++) {
             eng_root *root = &b->roots[r];
-            if (root->kind != ROOT_TEMP || root->merged >= 0 || root->base >= 0)
+            if (root->kind != ROOT_TEMP || root->merged >= 0 || root->base >= 0 || place_slices(b, root))
                 continue;
-            int64_t bytes = (root->bytes + ALIGN - 1) & ~(int64_t)(ALIGN - 1);
+            int64_t bytes = aligned(root->bytes);
             root->base = BASE_SLAB;
             root->offset = bytes ? slab_take(&s, bytes) : 0;
             if (bytes && root->last < b->n_drafts) {
@@ -291,7 +320,7 @@ static void place_slab(eng_builder *b) {
             }
         }
         for (int k = dies[step]; k >= 0; k = next[k])
-            slab_give(&s, b->roots[k].offset, (b->roots[k].bytes + ALIGN - 1) & ~(int64_t)(ALIGN - 1));
+            slab_give(&s, b->roots[k].offset, aligned(b->roots[k].bytes));
     }
     b->plan->slab_bytes = s.top;
 }
@@ -311,9 +340,20 @@ static eng_place *places_of(eng_builder *b, const eng_value_place *values, int n
     return places;
 }
 
+/* Of each place of a step in slices the bytes of a slice, if it is memory of slices. */
+static int64_t *slices_of(eng_builder *b, const eng_draft *d) {
+    const int n = d->step.n_in + d->step.n_out;
+    int64_t *bytes = TT_NEW_N(b->p->arena, int64_t, n + 1);
+    for (int k = 0; k < n; k++)
+        if (d->step.places[k].base == BASE_SLICE)
+            bytes[k] = b->roots[eng_root_find(b, d->values[k].root)].bytes / b->plan->bands[d->step.band].slices;
+    return bytes;
+}
+
 static void finish_step(eng_builder *b, eng_draft *d) {
     eng_step *s = &d->step;
     s->places = places_of(b, d->values, s->n_in + s->n_out);
+    s->slice_bytes = d->in_slices ? slices_of(b, d) : NULL;
     s->capture_places = places_of(b, d->captures, s->n_captures);
     s->first_tensor = b->plan->n_tensors;
     if (s->kind == STEP_KERNEL || s->kind == STEP_COMPOSITE || s->kind == STEP_UPDATE)
@@ -343,6 +383,7 @@ tt_status eng_places_assign(eng_builder *b) {
     skip_unread(b);
     for (int s = 0; s < b->n_drafts; s++)
         merge_step(b, s);
+    last_until_bands_end(b);
     place_results(b);
     place_slab(b);
     eng_plan *plan = b->plan;

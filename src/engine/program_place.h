@@ -17,6 +17,7 @@ typedef struct eng_root {
     int def, latest, last; /* steps: first written, last written, last read */
     int merged;            /* the root whose memory it shares, -1 */
     int result;            /* that ends in it, -1 */
+    int band, read_by;     /* that computes it in slices; that reads it in slices (program_bands.c); -1 */
     bool writable;         /* a param's memory may be overwritten once it is dead */
 } eng_root;
 
@@ -26,6 +27,7 @@ typedef struct eng_draft {
     eng_value_place *values; /* n_in, then n_out */
     eng_value_place *captures;
     bool *over;       /* loops: [out * n_in + in]: out may overwrite in; NULL: never */
+    bool in_slices;   /* of a band */
     int *slab_roots;  /* [block] */
     int *other_roots; /* WHILE: [carried], -1: in place */
     bool updates_rows; /* loops: step.old plus multiples of step.zero */
@@ -40,7 +42,7 @@ typedef struct eng_builder {
     bool results_in_own_params; /* result i may end in parameter i only (while bodies) */
     int n_drafts, cap_drafts;
     eng_draft *drafts;
-    int n_roots, cap_roots;
+    int n_roots, cap_roots, cap_bands;
     eng_root *roots;
     eng_value_place *results;
     int64_t *result_bytes;
@@ -50,5 +52,7 @@ int eng_root_find(eng_builder *, int root); /* whose memory it shares */
 void eng_rows_assign(eng_builder *);        /* after places are: which steps have rows (program_rows.c) */
 int eng_root_new(eng_builder *, int kind, int64_t bytes, int def);
 eng_value_place eng_value_find(eng_planner *, hlo_ref);
+void eng_bands_find(eng_builder *); /* program_bands.c */
+bool eng_band_reads_slices(const eng_builder *, const eng_draft *, int input); /* and of the input nothing but its slice */
 TT_MUST_CHECK tt_status eng_places_assign(eng_builder *); /* fills the plan */
 #endif

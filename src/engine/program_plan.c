@@ -268,7 +268,7 @@ static eng_draft *draft_new(eng_builder *b, eng_step_kind kind, const hlo_node *
         b->cap_drafts = capacity;
     }
     eng_draft *d = &b->drafts[b->n_drafts++];
-    d->step = (eng_step){.kind = kind, .node = node, .n_in = n_in, .n_out = n_out};
+    d->step = (eng_step){.kind = kind, .node = node, .n_in = n_in, .n_out = n_out, .band = -1};
     d->values = TT_NEW_N(b->p->temporary, eng_value_place, n_in + n_out);
     d->step.types = TT_NEW_N(b->p->arena, const hlo_type *, n_in + n_out);
     return d;
@@ -751,5 +751,6 @@ tt_status eng_plan_block(eng_planner *p, hlo_block *block, int n_captures, const
         if (b->results[i].root == ROOT_NONE)
             TT_FAIL(INTERNAL, "result %d is not computed", i);
     }
+    eng_bands_find(b);
     return eng_places_assign(b);
 }

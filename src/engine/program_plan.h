@@ -9,7 +9,7 @@
 #include "engine/memory.h"
 #include "engine/program.h"
 
-enum { BASE_CONSTANTS, BASE_SLAB, BASE_NOTHING, BASE_PARAMS }; /* NOTHING: NULL */
+enum { BASE_CONSTANTS, BASE_SLAB, BASE_NOTHING, BASE_SLICE, BASE_PARAMS }; /* NOTHING: NULL; SLICE: a task's memory of a band */
 
 typedef struct eng_place {
     int32_t base;
@@ -39,6 +39,8 @@ typedef struct eng_step {
     const struct fast_move *move;
     int rows;               /* a slot plus 1: of the rows that tt.sum_rows writes, or of a gradient; 0: none */
     int old, zero;          /* of a loop with rows: the table among the inputs, the gradient */
+    int band;                  /* of the plan, -1: none */
+    int64_t *slice_bytes;      /* of a band, in slices: per place in the task's memory the bytes of a slice, else 0; NULL: runs before them */
     eng_place *places;         /* n_in, then n_out */
     const hlo_type **types;    /* likewise; NULL for loops and copies */
     int64_t bytes;             /* STEP_COPY */
@@ -57,10 +59,19 @@ typedef struct eng_step {
     bool *carried_in_place; /* WHILE: init already is where the result goes */
 } eng_step;
 
+/* Steps [first, first + n) that run slice by slice (program_bands.c). */
+typedef struct eng_band {
+    int first, n;
+    int64_t slices, at_once; /* in all; that a task takes through the steps */
+    int64_t scratch_bytes;   /* a task's values that nobody else reads */
+} eng_band;
+
 struct eng_plan {
     int n_params, n_results, n_steps, n_tensors, n_children, n_bases; /* params: own, then captured */
     int n_own_params;
     eng_step *steps;
+    int n_bands;
+    eng_band *bands;
     eng_place *results; /* where each result is after the steps */
     bool *written;      /* [param]: written in place */
     int64_t slab_bytes;

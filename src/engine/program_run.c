@@ -146,6 +146,68 @@ static void run_loop(const eng_run *run, eng_frame *f, const eng_step *s) {
         eng_loop_run(s->loop, p, p + s->n_in);
 }
 
+/* ---- bands ---- */
+enum { BAND_SCRATCH = 2 }; /* loops and reductions use the slots before it */
+
+typedef struct band_run {
+    const eng_band *band;
+    const eng_run *run;
+    const hlo_graph *g;
+    const eng_frame *frame;
+    _Atomic(tt_status) status;
+} band_run;
+
+/* Where the arrays of a step are; what has memory for the slices from `from` on begins where its first slice would be. */
+static void point(const eng_frame *f, const eng_step *s, char *scratch, int64_t from, void **p) {
+    for (int k = 0; k < s->n_in + s->n_out; k++)
+        p[k] = s->slice_bytes[k] ? scratch + s->places[k].offset - from * s->slice_bytes[k] : address(f, s->places[k]);
+}
+
+static tt_status slices_step(const band_run *b, eng_run *run, const eng_step *s, void **p, int64_t from, int64_t to) {
+    const int64_t slices = b->band->slices;
+    if (s->kind == STEP_LOOP) {
+        const int64_t each = eng_loop_elements(s->loop) / slices;
+        eng_loop_run_range(s->loop, p, p + s->n_in, from * each, to * each);
+        return TT_OK;
+    }
+    const eng_tensor in[2] = {{*s->types[0], p[0]}, {*s->types[1], p[1]}}, out = {*s->types[2], p[2]};
+    return eng_reduce_range(run, b->g, s->node, in, &out, slices, from, to);
+}
+
+static void band_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    band_run *b = context;
+    const eng_frame *f = b->frame;
+    const eng_band *band = b->band;
+    const int64_t from = task * band->at_once, to = from + band->at_once < band->slices ? from + band->at_once : band->slices;
+    const size_t pointers = (size_t)(f->plan->max_pointers + 8) * sizeof(void *);
+    char *scratch = eng_scratch(BAND_SCRATCH, (size_t)band->scratch_bytes + pointers);
+    eng_run run = *b->run;
+    run.arena = tt_arena_create();
+    tt_status status = scratch ? TT_OK : eng_not_mine;
+    for (const eng_step *s = &f->plan->steps[band->first], *end = s + band->n; s < end && !status; s++) {
+        void **p = (void **)(void *)(scratch + band->scratch_bytes);
+        if (!s->slice_bytes)
+            continue;
+        point(f, s, scratch, from, p);
+        status = slices_step(b, &run, s, p, from, to);
+    }
+    if (status)
+        b->status = status;
+    tt_arena_destroy(run.arena);
+}
+
+static tt_status run_step(eng_run *run, const hlo_graph *g, eng_frame *f, const eng_step *s);
+
+static tt_status run_band(eng_run *run, const hlo_graph *g, eng_frame *f, const eng_band *band) {
+    for (int i = band->first; i < band->first + band->n; i++)
+        if (!f->plan->steps[i].slice_bytes)
+            TT_TRY(run_step(run, g, f, &f->plan->steps[i]));
+    band_run b = {.band = band, .run = run, .g = g, .frame = f};
+    eng_parallel((band->slices + band->at_once - 1) / band->at_once, band_task, &b);
+    return b.status;
+}
+
 /* ---- control ---- */
 static eng_frame *enter(eng_frame *f, const eng_step *s, int block) {
     eng_frame *child = f->children[s->first_child + block];
@@ -206,7 +268,7 @@ static tt_status run_while(eng_run *run, const hlo_graph *g, eng_frame *f, const
 }
 
 /* ---- plans ---- */
-static inline tt_status run_step(eng_run *run, const hlo_graph *g, eng_frame *f, const eng_step *s) {
+static tt_status run_step(eng_run *run, const hlo_graph *g, eng_frame *f, const eng_step *s) {
     switch (s->kind) {
     case STEP_LOOP:
         run_loop(run, f, s);
@@ -254,7 +316,7 @@ static void log_step(const eng_step *s, int index, double us, double cpu_us) {
         type_text(s->node->type, type, sizeof type);
     else
         snprintf(type, sizeof type, "%lld", (long long)s->bytes);
-    tt_log_write(5, "step=%d kind=%s op=%s type=%s in=%d out=%d us=%.2f cpu_us=%.2f", index, kinds[s->kind], name, type,
+    tt_log_write(5, "step=%d kind=%s op=%s type=%s in=%d out=%d us=%.2f cpu_us=%.2f", index, s->band < 0 ? kinds[s->kind] : "band", name, type,
                  s->n_in, s->n_out, us, cpu_us);
 }
 
@@ -270,7 +332,9 @@ static tt_status run_plan(eng_run *run, const hlo_graph *g, eng_frame *f) {
     for (int i = 0; i < plan->n_steps; i++) {
         const eng_step *s = &plan->steps[i];
         double start = trace ? now_us(CLOCK_MONOTONIC) : 0, cpu = trace ? now_us(CLOCK_THREAD_CPUTIME_ID) : 0;
-        tt_status status = run_step(run, g, f, s);
+        tt_status status = s->band < 0 ? run_step(run, g, f, s) : run_band(run, g, f, &plan->bands[s->band]);
+        if (s->band >= 0) /* its last step */
+            s = &plan->steps[i = plan->bands[s->band].first + plan->bands[s->band].n - 1];
         if (trace)
             log_step(s, i, now_us(CLOCK_MONOTONIC) - start, now_us(CLOCK_THREAD_CPUTIME_ID) - cpu);
         if (status)
