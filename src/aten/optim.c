@@ -94,13 +94,11 @@ static void emit(tt_lower *L, const group *s, hlo_ref *const *results) {
         }
 }
 
-/* 1 - beta^step, rank 0, in the parameter's wide type: -expm1(step log beta) keeps its digits when beta^step
- * is near 1. */
-static hlo_ref bias_correction(tt_lower *L, hlo_ref step, double beta, tt_dtype wide) {
-    hlo_ref x = hlo_convert(L->g, hlo_reshape(L->g, step, 0, NULL), wide);
+/* 1 - beta^step: -expm1(step log beta) keeps its digits when beta^step is near 1. */
+static hlo_ref bias_correction(tt_lower *L, hlo_ref step, double beta) {
     if (beta == 0)
-        return hlo_scalar(L->g, wide, 1);
-    x = hlo_mul(L->g, x, hlo_scalar(L->g, wide, log(beta)));
+        return hlo_splat_like(L->g, step, 1);
+    hlo_ref x = hlo_mul(L->g, step, hlo_splat_like(L->g, step, log(beta)));
     return hlo_unary(L->g, HLO_NEGATE, hlo_unary(L->g, HLO_EXPM1, x));
 }
 
@@ -108,7 +106,29 @@ typedef struct adam {
     double beta1, beta2, decay, eps;
     bool amsgrad, decoupled;
     hlo_ref lr;
+    hlo_ref size[2], small[2]; /* of all parameters: lr sqrt(c2) / c1 and eps sqrt(c2), in f32 and f64 */
 } adam;
+
+/* What depends on the steps alone, of all parameters at once: a small loop for each would cost as much as a small parameter. */
+static void adam_numbers(tt_lower *L, const group *s, adam *a) {
+    hlo_graph *g = L->g;
+    hlo_ref *steps = TT_NEW_N(L->arena, hlo_ref, s->n + 1);
+    for (int wide = 0; wide < 2 && s->n; wide++) {
+        const tt_dtype dtype = wide ? TT_F64 : TT_F32;
+        for (int i = 0; i < s->n; i++)
+            steps[i] = hlo_convert(g, hlo_reshape(g, s->steps[i]->value, 1, (const int64_t[]){1}), dtype);
+        hlo_ref step = s->n > 1 ? hlo_concatenate(g, s->n, steps, 0) : steps[0];
+        hlo_type t = piece_type(L, step), t64 = hlo_type_with(&t, TT_F64);
+        hlo_ref c1 = bias_correction(L, step, a->beta1), root = hlo_unary(g, HLO_SQRT, bias_correction(L, step, a->beta2));
+        hlo_ref size = hlo_div(g, hlo_mul(g, piece_fill(L, a->lr, &t64), hlo_convert(g, root, TT_F64)), hlo_convert(g, c1, TT_F64));
+        a->size[wide] = hlo_convert(g, size, dtype);
+        a->small[wide] = hlo_mul(g, root, hlo_splat(g, &t, a->eps));
+    }
+}
+
+static hlo_ref number_of(tt_lower *L, hlo_ref numbers, int i, const hlo_type *t) {
+    return scalar(L, hlo_reshape(L->g, hlo_slice_dim(L->g, numbers, 0, i, i + 1, 1), 0, NULL), t);
+}
 
 /* m += (1 - beta1)(g - m); v = beta2 v + (1 - beta2) g g; p -= lr / c1 * m / (sqrt(v) / sqrt(c2) + eps), c =
  * 1 - beta^step, with sqrt(c2) taken out of the fraction: an element is divided once. AdamW shrinks p by 1 - lr decay first, Adam
@@ -134,18 +154,13 @@ static void adam_step(tt_lower *L, const group *s, const adam *a, int i, hlo_ref
                 : hlo_sub(g, grad, hlo_mul(g, d, number(L, &t, 1 - w)));
     v = hlo_add(g, hlo_mul(g, v, number(L, &t, a->beta2)),
                 hlo_mul(g, hlo_mul(g, number(L, &t, 1 - a->beta2), grad), grad));
-    hlo_ref c1 = bias_correction(L, s->steps[i]->value, a->beta1, wide),
-            c2 = bias_correction(L, s->steps[i]->value, a->beta2, wide), top = v;
+    hlo_ref top = v;
     if (a->amsgrad) {
         top = hlo_binary(g, HLO_MAXIMUM, hlo_convert(g, s->lists[4][i]->value, wide), v);
         results[4][i] = top;
     }
-    hlo_ref root = hlo_unary(g, HLO_SQRT, c2);
-    hlo_ref eps = hlo_mul(g, root, hlo_scalar(g, wide, a->eps));
-    hlo_ref size = hlo_div(g, hlo_mul(g, a->lr, hlo_convert(g, root, TT_F64)), hlo_convert(g, c1, TT_F64));
-    size = hlo_convert(g, size, wide); /* all numbers before the first is spread: they are one loop */
-    hlo_ref denominator = hlo_add(g, hlo_unary(g, HLO_SQRT, top), scalar(L, eps, &t));
-    p = hlo_sub(g, p, hlo_div(g, hlo_mul(g, scalar(L, size, &t), m), denominator));
+    hlo_ref denominator = hlo_add(g, hlo_unary(g, HLO_SQRT, top), number_of(L, a->small[wide == TT_F64], i, &t));
+    p = hlo_sub(g, p, hlo_div(g, hlo_mul(g, number_of(L, a->size[wide == TT_F64], i, &t), m), denominator));
     results[0][i] = p;
     results[2][i] = m;
     results[3][i] = v;
@@ -174,6 +189,7 @@ LOWER(lower_fused_adam) {
     hlo_ref *results[MAX_LISTS];
     for (int k = 0; k < MAX_LISTS; k++)
         results[k] = TT_NEW_N(L->arena, hlo_ref, s.n + 1);
+    adam_numbers(L, &s, &a);
     for (int i = 0; i < s.n; i++)
         adam_step(L, &s, &a, i, results);
     emit(L, &s, results);

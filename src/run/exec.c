@@ -98,13 +98,14 @@ tt_status tt_explain(tt_status status, const char *name, int device) {
 }
 
 /* ---- strict mode ---- */
-static tt_program *strict_find(const tt_sig *sig, int device, uint64_t donate) {
+/* donate: sig->n_inputs of them. */
+static tt_program *strict_find(const tt_sig *sig, int device, const bool *donate) {
     for (int i = 0; i < sig->n_strict; i++)
-        if (sig->strict_donate[i] == donate && sig->strict_device[i] == device) return sig->strict[i];
+        if (sig->strict_device[i] == device && !memcmp(sig->strict[i]->donate, donate, (size_t)sig->n_inputs)) return sig->strict[i];
     return NULL;
 }
 
-static tt_status strict_program(tt_sig *sig, int device, uint64_t donate, tt_program **out) {
+static tt_status strict_program(tt_sig *sig, int device, const bool *donate, tt_program **out) {
     tt_arena *arena = tt_arena_create();
     hlo_graph *g = hlo_graph_create(arena, *sig->row->name ? sig->row->name : sig->row->inplace);
     int n_params = sig->fragment->funcs[0]->body->n_params;
@@ -116,19 +117,19 @@ static tt_status strict_program(tt_sig *sig, int device, uint64_t donate, tt_pro
     if (!g->error) hlo_dce(g);
     for (int k = 0; k < sig->n_outputs; k++) {
         int donor = sig->output_donor[k];
-        if (donor >= 0 && donor < 64 && donate >> donor & 1) g->funcs[0]->alias[donor] = k;
+        if (donor >= 0 && donate[donor]) g->funcs[0]->alias[donor] = k;
     }
     tt_program *p = tt_calloc(1, sizeof *p);
     p->name = sig->title; p->n_args = n_params; p->n_outputs = sig->n_outputs; p->may_fail = hlo_graph_may_fail(g);
     p->donate = tt_calloc((size_t)n_params + 1, sizeof *p->donate);
-    for (int i = 0; i < sig->n_inputs && i < 64; i++) p->donate[i] = donate >> i & 1;
+    memcpy(p->donate, donate, (size_t)sig->n_inputs);
     tt_status status = hlo_graph_take_error(g);
     if (!status) status = tt_program_compile(device, sig->title, "first call of this op with these types", 1, g, false, &p->executable, &p->text_hash);
     tt_arena_destroy(arena);
     if (status) { free(p->donate); free(p); return status; }
     int slot = sig->n_strict < 4 ? sig->n_strict++ : 3;
     if (sig->strict[slot]) { tt_executable_release(sig->strict[slot]->executable); free(sig->strict[slot]->donate); free(sig->strict[slot]); }
-    sig->strict[slot] = p; sig->strict_donate[slot] = donate; sig->strict_device[slot] = device;
+    sig->strict[slot] = p; sig->strict_device[slot] = device;
     *out = p;
     return TT_OK;
 }
@@ -146,7 +147,7 @@ static tt_status scalar_args(const tt_sig *sig, int device, const double *f64, c
     return TT_OK;
 }
 
-tt_status tt_strict_run(tt_sig *sig, int device, tt_value *const *inputs, uint64_t donate, const double *f64, const int64_t *i64, const uint64_t *rng,
+tt_status tt_strict_run(tt_sig *sig, int device, tt_value *const *inputs, const bool *donate, const double *f64, const int64_t *i64, const uint64_t *rng,
                         tt_value **out_values) {
     if (!sig->n_outputs) return TT_OK;
     tt_program *p = strict_find(sig, device, donate);

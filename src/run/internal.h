@@ -76,7 +76,7 @@ typedef struct tt_sig {
     int n_slots; tt_slot *slots;
     bool rng; uint64_t rng_used;
     char *title;               /* "add.Tensor f32[2,3] f32[3]" for logs and messages */
-    struct tt_program *strict[4]; uint64_t strict_donate[4]; int strict_device[4]; int n_strict; /* programs of this op alone */
+    struct tt_program *strict[4]; int strict_device[4]; int n_strict; /* programs of this op alone */
 } tt_sig;
 
 /* ---- programs (exec.c) ---- */
@@ -114,8 +114,8 @@ typedef struct tt_window {
 void tt_window_record(tt_window *, const tt_sig *, tt_value *const *inputs, const double *f64, const int64_t *i64, const uint64_t *rng, tt_value **out_values);
 tt_window *tt_window_of(int device);
 TT_MUST_CHECK tt_status tt_window_flush(tt_window *, const char *reason);
-/* Runs one op now. donate: bit i gives input i away. */
-TT_MUST_CHECK tt_status tt_strict_run(tt_sig *, int device, tt_value *const *inputs, uint64_t donate, const double *f64, const int64_t *i64,
+/* Runs one op now. donate[i] gives input i away. */
+TT_MUST_CHECK tt_status tt_strict_run(tt_sig *, int device, tt_value *const *inputs, const bool *donate, const double *f64, const int64_t *i64,
                                       const uint64_t *rng, tt_value **out_values);
 /* Names the op and what the device holds in an error for lack of memory; others pass. */
 TT_MUST_CHECK tt_status tt_explain(tt_status, const char *name, int device);

@@ -239,12 +239,11 @@ static void take_rng(const tt_call *call, const tt_sig *sig, uint64_t out[2]) {
 }
 
 /* Old values that the op replaces and nobody else holds: their buffers become its outputs'. */
-static uint64_t strict_donations(const tt_sig *sig, tt_value *const *inputs) {
-    uint64_t donate = 0;
+static bool *strict_donations(const tt_sig *sig, tt_value *const *inputs, tt_arena *arena) {
+    bool *donate = TT_NEW_N(arena, bool, sig->n_inputs + 1);
     for (int k = 0; k < sig->n_outputs; k++) {
         int i = sig->output_donor[k];
-        if (i < 0 || i >= 64 || inputs[i]->refs != 1 || !inputs[i]->buffer || tt_buffer_refs(inputs[i]->buffer) != 1) continue;
-        donate |= UINT64_C(1) << i;
+        if (i >= 0) donate[i] = inputs[i]->refs == 1 && inputs[i]->buffer && tt_buffer_refs(inputs[i]->buffer) == 1;
     }
     return donate;
 }
@@ -283,7 +282,7 @@ static tt_status run(const tt_call *call, tt_sig *sig, const tt_key *k, tt_arena
         return TT_OK;
     }
     for (int i = 0; i < n; i++) TT_TRY(tt_value_realize(inputs[i], "strict mode"));
-    TT_TRY(tt_strict_run(sig, call->device, inputs, strict_donations(sig, inputs), k->slot_f64, k->slot_i64, rng, outputs));
+    TT_TRY(tt_strict_run(sig, call->device, inputs, strict_donations(sig, inputs, arena), k->slot_f64, k->slot_i64, rng, outputs));
     for (int i = 0; mode == TT_MODE_DEBUG && i < sig->n_outputs; i++) {
         tt_status status = tt_buffer_wait(outputs[i]->buffer);
         if (!status) continue;

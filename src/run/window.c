@@ -248,7 +248,7 @@ static tt_status run_op(tt_window *w, const tt_window_op *op, tt_arena *arena) {
     uint32_t next_f64 = op->first_f64, next_i64 = op->first_i64;
     for (int i = 0; i < sig->n_slots; i++)
         if (sig->slots[i].is_int) i64[i] = w->i64[next_i64++]; else f64[i] = w->f64[next_f64++];
-    TT_TRY(tt_strict_run((tt_sig *)sig, w->device, inputs, 0, f64, i64, sig->rng ? &w->rng[2 * op->rng] : NULL, outputs));
+    TT_TRY(tt_strict_run((tt_sig *)sig, w->device, inputs, TT_NEW_N(arena, bool, sig->n_inputs + 1), f64, i64, sig->rng ? &w->rng[2 * op->rng] : NULL, outputs));
     for (int k = 0; k < sig->n_outputs; k++) {
         w->values[op->first_value + (uint32_t)k]->buffer = outputs[k]->buffer;
         outputs[k]->buffer = NULL;
