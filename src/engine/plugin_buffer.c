@@ -3,13 +3,16 @@
  * The engine's memory is host memory, so a transfer of a ready value is a copy in the call; only values still
  * being computed make a transfer wait for their event. Device layouts are dense and row-major, always. */
 #include "base/checked.h"
+#include "base/shelf.h"
 #include "engine/plugin.h"
 #include <stdlib.h>
 #include <string.h>
 
+static tt_shelf values = TT_SHELF, buffers = TT_SHELF;
+
 /* ---- values ---- */
 eng_value *eng_value_create(eng_device *device, int64_t bytes, eng_event *take_ready) {
-    eng_value *v = tt_malloc(sizeof *v);
+    eng_value *v = tt_shelf_take(&values, sizeof *v);
     *v = (eng_value){.refs = 1, .device = device, .ready = take_ready, .bytes = bytes};
     return v;
 }
@@ -31,12 +34,12 @@ void eng_value_release(eng_value *v) {
         eng_event_release(v->freed);
     }
     eng_event_release(v->ready);
-    free(v);
+    tt_shelf_give(&values, v);
 }
 
 /* ---- handles ---- */
 tt_pjrt_buffer *eng_buffer_create(eng_value *value, const hlo_type *type) {
-    tt_pjrt_buffer *b = tt_malloc(sizeof *b);
+    tt_pjrt_buffer *b = tt_shelf_take(&buffers, sizeof *b);
     atomic_flag_clear(&b->busy);
     b->value = value;
     b->device = value->device;
@@ -448,7 +451,7 @@ tt_pjrt_error *eng_Buffer_Destroy(void *args) {
     if (!b)
         return NULL;
     eng_value_release(b->value);
-    free(b);
+    tt_shelf_give(&buffers, b);
     return NULL;
 }
 

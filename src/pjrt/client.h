@@ -39,9 +39,10 @@ TT_MUST_CHECK tt_status tt_executable_serialize(tt_executable *, void **out_data
 void tt_executable_retain(tt_executable *);
 void tt_executable_release(tt_executable *);
 int tt_executable_output_count(const tt_executable *);
-/* Asynchronous. donate[i] (may be NULL): the program aliases argument i; the caller must not use that buffer again. out_outputs
- * receives output_count owned buffers. */
-TT_MUST_CHECK tt_status tt_executable_run(tt_executable *, int n_args, tt_buffer *const *args, const bool *donate, tt_buffer **out_outputs);
+/* Asynchronous. donate[i] (may be NULL): the program aliases argument i; the caller must not use that buffer again. heir_of[k] (may be NULL;
+ * else every such argument has an heir): the argument whose buffer object, owned by the caller alone, becomes that of output k if nothing
+ * fails, or -1. out_outputs receives output_count owned buffers. */
+TT_MUST_CHECK tt_status tt_executable_run(tt_executable *, int n_args, tt_buffer *const *args, const bool *donate, const int *heir_of, tt_buffer **out_outputs);
 /* A program of several devices. args: n_args for each device, one device after the other, each on its device; the outputs likewise. */
 TT_MUST_CHECK tt_status tt_executable_run_many(tt_executable *, int n_devices, int n_args, tt_buffer *const *args, tt_buffer **out_outputs);
 

@@ -217,7 +217,14 @@ static tt_status execute(tt_executable *e, int n_args, tt_pjrt_buffer **args, in
     return TT_PJRT_CALL(e->client->plugin, LoadedExecutable_Execute, call);
 }
 
-tt_status tt_executable_run(tt_executable *e, int n_args, tt_buffer *const *args, const bool *donate,
+/* The buffer object of an argument that was given away holds the output that took its memory over. */
+static tt_buffer *inherit(tt_buffer *b, tt_pjrt_buffer *output) {
+    tt_pjrt_destroy(b->client->plugin, TT_PJRT_Buffer_Destroy, b->buffer);
+    b->buffer = output;
+    return b;
+}
+
+tt_status tt_executable_run(tt_executable *e, int n_args, tt_buffer *const *args, const bool *donate, const int *heir_of,
                             tt_buffer **out_outputs) {
     int n_keep = 0, n_out = e->n_outputs;
     /* One block on the stack for the common case: arguments, outputs, indices of arguments that stay. */
@@ -245,11 +252,13 @@ tt_status tt_executable_run(tt_executable *e, int n_args, tt_buffer *const *args
     error = execute(e, n_args, inputs, n_keep, keep, outputs);
     if (error)
         goto done;
-    for (int i = 0; donate && e->may_alias && i < n_args; i++)
+    for (int i = 0; donate && !heir_of && e->may_alias && i < n_args; i++)
         if (donate[i])
             tt_buffer_uncount(args[i]);
-    for (int i = 0; i < n_out; i++)
-        out_outputs[i] = tt_buffer_wrap(e->client, e->device, outputs[i], &e->outputs[i]);
+    for (int i = 0; i < n_out; i++) {
+        const int from = heir_of ? heir_of[i] : -1;
+        out_outputs[i] = from >= 0 ? inherit(args[from], outputs[i]) : tt_buffer_wrap(e->client, e->device, outputs[i], &e->outputs[i]);
+    }
 done:
     if (block != stack)
         free(block);

@@ -105,6 +105,11 @@ static tt_program *strict_find(const tt_sig *sig, int device, const bool *donate
     return NULL;
 }
 
+static void strict_destroy(tt_program *p) {
+    tt_executable_release(p->executable);
+    free(p->donate); free(p->heir_of); free(p);
+}
+
 static tt_status strict_program(tt_sig *sig, int device, const bool *donate, tt_program **out) {
     tt_arena *arena = tt_arena_create();
     hlo_graph *g = hlo_graph_create(arena, *sig->row->name ? sig->row->name : sig->row->inplace);
@@ -123,12 +128,17 @@ static tt_status strict_program(tt_sig *sig, int device, const bool *donate, tt_
     p->name = sig->title; p->n_args = n_params; p->n_outputs = sig->n_outputs; p->may_fail = hlo_graph_may_fail(g);
     p->donate = tt_calloc((size_t)n_params + 1, sizeof *p->donate);
     memcpy(p->donate, donate, (size_t)sig->n_inputs);
+    p->heir_of = tt_malloc(sizeof *p->heir_of * (size_t)sig->n_outputs);
+    for (int k = 0; k < sig->n_outputs; k++) {
+        int donor = sig->output_donor[k];
+        p->heir_of[k] = donor >= 0 && donate[donor] && g->funcs[0]->alias[donor] == k ? donor : -1;
+    }
     tt_status status = hlo_graph_take_error(g);
     if (!status) status = tt_program_compile(device, sig->title, "first call of this op with these types", 1, g, false, &p->executable, &p->text_hash);
     tt_arena_destroy(arena);
-    if (status) { free(p->donate); free(p); return status; }
+    if (status) { strict_destroy(p); return status; }
     int slot = sig->n_strict < 4 ? sig->n_strict++ : 3;
-    if (sig->strict[slot]) { tt_executable_release(sig->strict[slot]->executable); free(sig->strict[slot]->donate); free(sig->strict[slot]); }
+    if (sig->strict[slot]) strict_destroy(sig->strict[slot]);
     sig->strict[slot] = p; sig->strict_device[slot] = device;
     *out = p;
     return TT_OK;
@@ -160,9 +170,10 @@ tt_status tt_strict_run(tt_sig *sig, int device, tt_value *const *inputs, const 
     int n = sig->n_inputs;
     for (int i = 0; i < n; i++) args[i] = inputs[i]->buffer;
     tt_status status = scalar_args(sig, device, f64, i64, rng, args, &n);
-    if (!status) status = tt_executable_run(p->executable, p->n_args, args, p->donate, outputs);
+    if (!status) status = tt_executable_run(p->executable, p->n_args, args, p->donate, p->heir_of, outputs);
     for (int i = sig->n_inputs; i < n; i++) tt_buffer_release(args[i]);
     if (!status) tt_run_note(p, device, outputs[0]);
+    for (int k = 0; !status && k < p->n_outputs; k++) if (p->heir_of[k] >= 0) inputs[p->heir_of[k]]->buffer = NULL;
     for (int k = 0; !status && k < p->n_outputs; k++) out_values[k] = tt_value_of_buffer(device, sig->output_types[k], outputs[k]);
     tt_run_stats.programs_run += !status;
     if (args != few_args) free(args);

@@ -85,7 +85,7 @@ typedef struct tt_program {
     tt_hash text_hash;
     char *name;
     int n_args; uint32_t *arg_external;   /* argument i is this external of the window, or one of the TT_PACK_ codes */
-    bool *donate;
+    bool *donate; int *heir_of;           /* as tt_executable_run takes them */
     bool may_fail;                        /* while it runs: it has a tt.bounds */
     int n_outputs; uint32_t *output_value; /* output i is this value of the window */
     tt_status error;                      /* compiling failed: kept, so that it is not tried for ever */

@@ -244,7 +244,7 @@ static tt_status marker_event(int device, tt_event **out) {
         TT_TRY(tt_buffer_from_host(tt_run_client, device, TT_I32, 0, NULL, &zero, false, &marker_argument[device]));
     }
     tt_buffer *output;
-    TT_TRY(tt_executable_run(marker_program[device], 1, &marker_argument[device], NULL, &output));
+    TT_TRY(tt_executable_run(marker_program[device], 1, &marker_argument[device], NULL, NULL, &output));
     tt_status status = tt_buffer_ready_event(output, out);
     tt_buffer_release(output);
     return status;

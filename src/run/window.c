@@ -111,7 +111,7 @@ static void splice_op(const tt_window *w, const tt_window_op *op, assembly *a, t
 }
 
 /* Donated externals take over outputs of their type. */
-static void assign_aliases(const tt_window *w, const tt_program *p, const bool *donate, hlo_func *f, tt_arena *arena) {
+static void assign_aliases(const tt_window *w, tt_program *p, const bool *donate, hlo_func *f, tt_arena *arena) {
     bool *taken = TT_NEW_N(arena, bool, p->n_outputs + 1);
     int next = 0;
     for (int i = 0; i < p->n_args; i++) {
@@ -123,6 +123,7 @@ static void assign_aliases(const tt_window *w, const tt_program *p, const bool *
             taken[k] = true;
             f->alias[i] = k;
             p->donate[i] = true;
+            p->heir_of[k] = i;
             break;
         }
     }
@@ -137,6 +138,8 @@ static tt_status assemble(tt_window *w, tt_arena *arena, tt_program *p, hlo_grap
     p->arg_external = tt_calloc((size_t)w->n_externals + 3, sizeof *p->arg_external);
     p->donate = tt_calloc((size_t)w->n_externals + 3, sizeof *p->donate);
     p->output_value = tt_calloc((size_t)w->n_values + 1, sizeof *p->output_value);
+    p->heir_of = tt_malloc(sizeof *p->heir_of * ((size_t)w->n_values + 1));
+    for (int k = 0; k < w->n_values; k++) p->heir_of[k] = -1;
     bool *donate = TT_NEW_N(arena, bool, w->n_externals + 3);
     hlo_func_begin(g, "main", true);
     for (int e = 0; e < w->n_externals; e++) {
@@ -191,7 +194,7 @@ static tt_hash window_key(const tt_window *w) {
 static void program_destroy(tt_program *p) {
     if (p->executable) tt_executable_release(p->executable);
     tt_status_free(p->error);
-    free(p->name); free(p->arg_external); free(p->donate); free(p->output_value); free(p);
+    free(p->name); free(p->arg_external); free(p->donate); free(p->heir_of); free(p->output_value); free(p);
 }
 
 static tt_program *program_create(tt_window *w, const char *reason) {
@@ -226,9 +229,12 @@ static tt_status window_run(tt_window *w, const tt_program *p) {
         status = pack_buffer(w, e, &packs[n_packs]);
         if (!status) args[i] = packs[n_packs++];
     }
-    if (!status) status = tt_executable_run(p->executable, p->n_args, args, p->donate, outputs);
+    if (!status) status = tt_executable_run(p->executable, p->n_args, args, p->donate, p->heir_of, outputs);
     for (int i = 0; i < n_packs; i++) tt_buffer_release(packs[i]);
-    for (int k = 0; !status && k < p->n_outputs; k++) w->values[p->output_value[k]]->buffer = outputs[k];
+    for (int k = 0; !status && k < p->n_outputs; k++) {
+        if (p->heir_of[k] >= 0) w->externals[p->arg_external[p->heir_of[k]]]->buffer = NULL;
+        w->values[p->output_value[k]]->buffer = outputs[k];
+    }
     if (!status && p->n_outputs) tt_run_note(p, w->device, outputs[0]);
     tt_run_stats.programs_run += !status;
     free(args); free(outputs);

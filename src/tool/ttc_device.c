@@ -217,7 +217,7 @@ static tt_status run_once(tt_client *client, tt_executable *program, int n_args,
     for (int i = 0; i < n_args && !error; i++)
         error = tt_buffer_from_host(client, 0, args[i].type.dtype, args[i].type.rank, args[i].type.dims, args[i].data, false, &in[i]);
     if (!error)
-        error = tt_executable_run(program, n_args, in, NULL, out);
+        error = tt_executable_run(program, n_args, in, NULL, NULL, out);
     for (int i = 0; i < n_results && !error; i++) {
         size_t bytes = (size_t)hlo_type_bytes(&out_results[i].type);
         out_results[i].data = tt_calloc(1, bytes + 16);

@@ -102,7 +102,7 @@ static tt_status life(const char *path, bool *out_right) {
     if (!s)
         s = tt_buffer_from_host(c, 0, TT_F32, 2, dims23, b, true, &y);
     if (!s)
-        s = tt_executable_run(add, 2, (tt_buffer *[]){x, y}, NULL, out);
+        s = tt_executable_run(add, 2, (tt_buffer *[]){x, y}, NULL, NULL, out);
     if (!s)
         s = tt_buffer_ready_event(out[0], &event);
     if (!s)
@@ -188,10 +188,10 @@ TEST(donation_and_errors) {
     CHECK(good(tt_buffer_from_host(c, 0, TT_F32, 1, dims4, a, false, &y)));
     CHECK(tt_buffer_bytes(x) == 16 && tt_buffer_refs(x) == 1);
     /* Not donated although the program would: x must stay readable. */
-    CHECK(good(tt_executable_run(e, 2, (tt_buffer *[]){x, y}, NULL, out)));
+    CHECK(good(tt_executable_run(e, 2, (tt_buffer *[]){x, y}, NULL, NULL, out)));
     CHECK(good(tt_buffer_to_host(x, r, sizeof r)) && r[3] == 4);
     tt_buffer_release(out[0]);
-    CHECK(good(tt_executable_run(e, 2, (tt_buffer *[]){x, y}, (bool[]){true, false}, out)));
+    CHECK(good(tt_executable_run(e, 2, (tt_buffer *[]){x, y}, (bool[]){true, false}, NULL, out)));
     CHECK(good(tt_buffer_to_host(out[0], r, sizeof r)) && r[3] == 8);
     tt_buffer_stats stats;
     tt_buffer_stats_get(0, &stats);
@@ -199,7 +199,7 @@ TEST(donation_and_errors) {
     CHECK(fails_with(tt_buffer_to_host(out[0], r, 3), TT_INVALID_ARGUMENT, "3 bytes"));
     CHECK(good(tt_buffer_from_host(c, 1, TT_F32, 1, dims4, a, false, &far)));
     tt_buffer *none[1] = {NULL};
-    CHECK(fails_with(tt_executable_run(e, 2, (tt_buffer *[]){far, y}, NULL, none), TT_INVALID_ARGUMENT,
+    CHECK(fails_with(tt_executable_run(e, 2, (tt_buffer *[]){far, y}, NULL, NULL, none), TT_INVALID_ARGUMENT,
                      "device 1") &&
           !none[0]);
     tt_executable *bad;
@@ -247,7 +247,7 @@ TEST(run_cost) {
     for (int k = 0; k < 5; k++) {
         double from = now();
         for (int i = 0; i < N; i++) {
-            CHECK(good(tt_executable_run(e, 2, (tt_buffer *[]){x, x}, NULL, out)));
+            CHECK(good(tt_executable_run(e, 2, (tt_buffer *[]){x, x}, NULL, NULL, out)));
             tt_buffer_release(out[0]);
             tt_buffer_release(out[1]);
         }
