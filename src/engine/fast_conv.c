@@ -251,9 +251,32 @@ static int64_t y_run(const conv *c, int64_t column, int64_t n, int64_t *out_step
                                   : c->dim[2].out - column % c->dim[2].out);
 }
 
+/* The same where rows are (out, phase): those of two neighbours in y are written in turn. */
+static void put_joined(const conv *c, int64_t g, int64_t i, int64_t m, int64_t column, int64_t n, const void *sums, int64_t ld) {
+    const bool wide = c->f->sum == TT_F64, as_is = c->y_dtype == c->f->sum;
+    for (int64_t j = 0; j < n;) {
+        const int64_t count = eng_min(n - j, c->dim[2].out - (column + j) % c->dim[2].out), at = g * c->y_group + y_at(c, column + j);
+        for (int64_t r = 0; r < m; r += 2) {
+            const char *pair[2] = {(const char *)sums + (r * ld + j) * (wide ? 8 : 4), (const char *)sums + ((r + 1) * ld + j) * (wide ? 8 : 4)};
+            uint16_t rounded[2][ENG_MAX_NR];
+            for (int u = 0; u < 2 && !as_is; u++) {
+                c->kernels->narrow(c->y_dtype, rounded[u], (const float *)(const void *)pair[u], count);
+                pair[u] = (const char *)rounded[u];
+            }
+            char *to = c->y + (at + (i + r) / c->joined * c->y_out + c->phase_y[(i + r) % c->joined]) * c->y_bytes;
+            c->kernels->interleave((int)c->y_bytes, to, pair[0], pair[1], count);
+        }
+        j += count;
+    }
+}
+
 /* Rounds a tile of sums (rows i.., columns column..) to where it belongs in y. */
 static void put_tile(const conv *c, int64_t g, int64_t i, int64_t m, int64_t column, int64_t n,
                      const void *sums, int64_t ld) {
+    if (c->joined) {
+        put_joined(c, g, i, m, column, n, sums, ld);
+        return;
+    }
     char *y = c->y + (g * c->y_group + i * c->y_out) * c->y_bytes;
     const bool wide = c->f->sum == TT_F64;
     const int64_t sum_bytes = wide ? 8 : 4;
@@ -381,6 +404,8 @@ static tt_status implicit_product(const conv *c, int64_t copied) {
     const eng_flavor *f = c->f;
     product p = {
         .c = c, .words = eng_words(f, c->k), .steps = eng_k_block(f, c->k), .mr = eng_even_rows(f, c->outs)};
+    if (c->joined)
+        p.mr = eng_round_up(p.mr, 2);
     p.row_panels = eng_blocks(c->outs, p.mr);
     p.blocks = c->shifted && c->groups == 1 && c->outs <= BLOCK_ROWS && c->columns <= 64 * f->nr;
     if (c->columns > FEW_PANELS * f->nr && !p.blocks) {
@@ -467,6 +492,25 @@ tt_status conv_in_order(conv *c) {
     return implicit_product(c, copied);
 }
 
+/* Phases of one and the same position of x, of which pairs are neighbours in y: windows that do not overlap. As one product. */
+static bool join_phases(const conv *c, int64_t n, conv *out) {
+    int64_t *phase_y = TT_NEW_N(c->arena, int64_t, n);
+    for (int64_t p = 0; p < n; p++) {
+        phase_y[p] = (c[p].y - c->y) / c->y_bytes;
+        if (c[p].taps != 1 || c[p].tap_weight[0] != c->tap_weight[0] + p || (p % 2 && phase_y[p] != phase_y[p - 1] + 1))
+            return false;
+        for (int i = 0; i < CONV_DIMS; i++)
+            if (c[p].dim[i].at[0] != c->dim[i].at[0] || c[p].dim[i].out != c->dim[i].out)
+                return false;
+    }
+    *out = *c;
+    out->joined = n;
+    out->phase_y = phase_y;
+    out->outs *= n;
+    out->w_out = 1;
+    return n % 2 == 0 && c->w_out == n && c->dim[2].y == 2;
+}
+
 tt_status eng_fast_convolution(eng_run *run, const hlo_graph *g, const hlo_node *node, const eng_tensor *in,
                                eng_tensor *out) {
     (void)g;
@@ -496,10 +540,15 @@ tt_status eng_fast_convolution(eng_run *run, const hlo_graph *g, const hlo_node 
         most_taps = eng_max(most_taps, c[phase].taps);
     bool done = false;
     tt_status status = TT_OK;
-    if (full > 1 && most_taps > 1 && !narrow && !c->tap_major && whole.y_out != 1)
+    conv joined;
+    if (full > 1 && full == all && !narrow && join_phases(c, full, &joined)) {
+        status = implicit_product(&joined, 0);
+        done = true;
+    } else if (full > 1 && most_taps > 1 && !narrow && !c->tap_major && whole.y_out != 1) {
         status = conv_by_lanes(c, full, &done);
-    else if (full == 1)
+    } else if (full == 1) {
         status = conv_by_winograd(c, &done);
+    }
     for (int64_t phase = 0; phase < full && !done && !status; phase++)
         status = conv_in_order(&c[phase]);
     tt_arena_rewind(run->arena, mark);

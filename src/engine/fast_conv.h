@@ -42,6 +42,8 @@ typedef struct conv {
     const int64_t *tap_weight; /* per tap: offset in w */
     int64_t weights_step;      /* tap_weight[t] == tap_weight[0] + t * weights_step; 0: no such */
     bool y_linear;             /* positions are contiguous in y */
+    int64_t joined;            /* rows are (out, phase), of so many phases; 0: rows are outs */
+    const int64_t *phase_y;    /* of these, where they start in y */
 } conv;
 
 /* Fills a panel: columns [column, column + n) of group g, k in [k0, k0 + kc); n <= f->nr. scratch: SLOT_A. */

@@ -36,6 +36,8 @@ typedef struct lanes {
     int64_t mr, block_rows, row_blocks; /* rows of a tile and of a task */
     int64_t chunk, chunks;              /* runs of a unit, units of a block */
     int64_t block_units, unit_blocks;   /* units of a task */
+    const struct lanes *mate;           /* a phase whose places in y are the next ones: both are written together */
+    bool second;                        /* and is computed with the first */
 } lanes;
 
 static int64_t gcd(int64_t a, int64_t b) {
@@ -121,7 +123,7 @@ static bool set_lanes(lanes *l, int64_t n) {
     const bool narrow = c->dim[2].out < 4;
     const int64_t most[4] = {narrow ? MOST_IMAGES : 1, narrow ? l->vector : eng_min(c->batch, FEW_IMAGES * 2 - 1),
                              narrow ? FEW_IMAGES : l->vector, narrow ? 1 : MOST_IMAGES};
-    int64_t best = -1, fewest = 0, columns = 0, all = 0;
+    int64_t best = -1, fewest = 0, columns = 0, all = 0, taps = 0;
     for (int i = 0; i < 4; i++) {
         int64_t cost = 0;
         for (int64_t p = 0; p < n; p++)
@@ -135,12 +137,13 @@ static bool set_lanes(lanes *l, int64_t n) {
     for (int64_t p = 0; p < n; p++) {
         const conv_dim *d = l[p].c->dim;
         columns += l[p].c->columns;
+        taps += l[p].c->taps;
         all += set_images(&l[p], best);
         l[p].joined = d[2].x == 1 && d[1].x == d[2].in && l->every[1] == 1 && l->every[2] == 1;
         l[p].direct = l->nb == 1 && l[p].linear && c->y_dtype == l->f->sum;
     }
     const bool far = l->nb > 1 && !narrow && l->block * l->f->word_bytes > 2 * NEAR;
-    if (c->taps < (far ? 4 : 2) * l->step[1] * l->step[2])
+    if (taps < n * (far ? 4 : 2) * l->step[1] * l->step[2])
         return false;
     return l->channel <= MOST_OFFSET / l->f->word_bytes / l->channel_words && all * 7 <= columns * 10;
 }
@@ -346,29 +349,36 @@ static void copy_task(void *context, int64_t task, int worker) {
 }
 
 /* ---- results ---- */
-/* Rows of lanes [row][position][image] of `runs` runs from `first` of block b, to where they belong in y. */
+/* Rows of lanes [row][position][image] of `runs` runs from `first` of block b, and those of the mate, to where they belong in y. */
 static void put_lanes(const lanes *l, int64_t g, int64_t b, int64_t i, int64_t m, int64_t first, int64_t runs, const char *sums,
-                      int64_t ld) {
+                      const char *mates, int64_t ld) {
     const conv *c = l->c;
     const conv_dim *d = c->dim;
     const int64_t n = (l->first_block + b) * l->nb, images = eng_min(l->nb, c->batch - n), bytes = c->y_bytes;
     const int64_t sum_bytes = l->f->sum == TT_F64 ? 8 : 4, rows = runs * l->band;
-    const int64_t pieces = l->linear ? 1 : rows, count = l->linear ? rows * d[2].out : d[2].out;
-    char *apart = d[2].y != 1 ? eng_scratch_need(ENG_SLOT_A, (size_t)(images * count * bytes)) : NULL;
-    for (int64_t r = 0; r < m; r++, sums += ld * sum_bytes)
+    const int64_t pieces = l->linear ? 1 : rows, count = l->linear ? rows * d[2].out : d[2].out, size = images * count * bytes;
+    char *apart = d[2].y != 1 ? eng_scratch_need(ENG_SLOT_A, (size_t)(2 * size)) : NULL;
+    for (int64_t r = 0; r < m; r++)
         for (int64_t q = 0; q < pieces; q++) {
             const int64_t row = first * l->band + q, z = row / d[1].out, y = row % d[1].out;
-            const char *from = sums + (q / l->band * l->run + q % l->band * l->row) * sum_bytes;
+            const int64_t from = (r * ld + q / l->band * l->run + q % l->band * l->row) * sum_bytes;
             char *to = c->y + (g * c->y_group + (i + r) * c->y_out + n * c->y_batch + z * d[0].y + y * d[1].y) * bytes;
-            l->f->unlay(c->y_dtype, apart ? apart : to, apart ? count : c->y_batch, from, l->nb, images, count);
-            for (int64_t j = 0; j < images && apart; j++)
-                c->kernels->spread((int)bytes, to + j * c->y_batch * bytes, d[2].y, apart + j * count * bytes, count);
+            l->f->unlay(c->y_dtype, apart ? apart : to, apart ? count : c->y_batch, sums + from, l->nb, images, count);
+            if (mates)
+                l->f->unlay(c->y_dtype, apart + size, count, mates + from, l->nb, images, count);
+            for (int64_t j = 0; j < images && apart; j++, to += c->y_batch * bytes) {
+                const char *line = apart + j * count * bytes;
+                if (mates)
+                    c->kernels->interleave((int)bytes, to, line, line + size, count);
+                else
+                    conv_copy(to, d[2].y, line, 1, count, bytes);
+            }
         }
 }
 
 /* ---- the product ---- */
 /* Rows [i, i + m) of a unit: a chunk of the runs of a block; a pass over k from k0 on. */
-static void tile_rows(const lanes *l, int64_t g, int64_t unit, int64_t i, int64_t m, int64_t i_next, int64_t k0, char *kept) {
+static void tile_rows(const lanes *l, int64_t g, int64_t unit, int64_t i, int64_t m, int64_t i_next, int64_t k0, char *kept, char *mates) {
     const conv *c = l->c;
     const eng_flavor *f = l->f;
     const int64_t b = unit / l->chunks, first = unit % l->chunks * l->chunk, runs = eng_min(l->chunk, l->runs - first);
@@ -395,8 +405,10 @@ static void tile_rows(const lanes *l, int64_t g, int64_t unit, int64_t i, int64_
             next_at = l->y_line + eng_min(j / 2 * words, l->y_lines);
         }
     }
-    if (!direct && end == l->words)
-        put_lanes(l, g, b, i, m, first, runs, kept, ld);
+    if (l->mate)
+        tile_rows(l->mate, g, unit, i, m, i_next, k0, mates, NULL);
+    if (!direct && end == l->words && !l->second)
+        put_lanes(l, g, b, i, m, first, runs, kept, mates, ld);
 }
 
 /* Some rows of some units. Where all of the copy is near, rows are the outer loop: weights are read and results written in order. */
@@ -408,14 +420,15 @@ static void lanes_task(void *context, int64_t task, int worker) {
     const int64_t u0 = part * l->block_units, end = eng_min(l->n_blocks * l->chunks, u0 + l->block_units);
     const bool passes = l->pass < l->words;
     const int64_t row_bytes = (l->chunk * l->run + l->vector) * (l->f->sum == TT_F64 ? 8 : 4);
-    char *kept = eng_scratch_need(ENG_SLOT_C, (size_t)((passes ? l->block_rows : l->mr) * row_bytes));
+    const int64_t kept_bytes = (passes ? l->block_rows : l->mr) * row_bytes;
+    char *kept = eng_scratch_need(ENG_SLOT_C, (size_t)(kept_bytes * (l->mate ? 2 : 1)));
     for (int64_t u = u0; u < end && passes; u++)
         for (int64_t k = 0; k < l->words; k += l->pass)
             for (int64_t i = i0; i < last; i += l->mr)
-                tile_rows(l, g, u, i, eng_min(last - i, l->mr), i + l->mr < last ? i + l->mr : i, k, kept + (i - i0) * row_bytes);
+                tile_rows(l, g, u, i, eng_min(last - i, l->mr), i + l->mr < last ? i + l->mr : i, k, kept + (i - i0) * row_bytes, NULL);
     for (int64_t i = i0; i < last && !passes; i += l->mr)
         for (int64_t u = u0; u < end; u++)
-            tile_rows(l, g, u, i, eng_min(last - i, l->mr), i + l->mr < last ? i + l->mr : i, 0, kept);
+            tile_rows(l, g, u, i, eng_min(last - i, l->mr), i + l->mr < last ? i + l->mr : i, 0, kept, l->mate ? kept + kept_bytes : NULL);
 }
 
 /* What a unit reads of the copy stays in the second cache, unless the weights, which every unit reads, do not. */
@@ -430,6 +443,20 @@ static void set_chunk(lanes *l) {
     const int64_t near = NEAR / 2 / (l->nb * l->f->word_bytes * l->steps), kept = c->outs * l->chunk * l->run;
     const bool passes = l->nb % l->vector == 0 && !l->direct && kept <= 1 << 18;
     l->pass = passes ? l->steps * eng_max(1, near) : l->words;
+}
+
+/* Phases whose places in y are even and odd ones of the same rows are computed together: every line of y is written once. */
+static void set_mate(lanes *l, lanes *next) {
+    const conv *c = l->c, *n = next->c;
+    bool mates = n->y == c->y + c->y_bytes && c->dim[2].y == 2 && l->run == next->run && l->band == next->band && !l->second;
+    for (int i = 0; i < CONV_DIMS; i++)
+        mates = mates && c->dim[i].out == n->dim[i].out && c->dim[i].y == n->dim[i].y;
+    if (!mates || l->pass < l->words || next->pass < next->words)
+        return;
+    l->mate = next;
+    next->second = true;
+    next->chunk = l->chunk;
+    next->chunks = l->chunks;
 }
 
 /* Cuts rows and units as threads need; sums do not depend on it. */
@@ -484,14 +511,21 @@ tt_status conv_by_lanes(const conv *phases, int64_t n, bool *out_done) {
             laid += eng_round_up(c->groups * l[p].w_group + SLACK, 64);
         }
     }
-    for (int64_t first = 0; first < l->blocks; first += at_once)
+    for (int64_t p = 0; p + 1 < n; p++)
+        set_mate(&l[p], &l[p + 1]);
+    for (int64_t first = 0; first < l->blocks; first += at_once) {
         for (int64_t p = 0; p < n; p++) {
             l[p].first_block = first;
             l[p].n_blocks = eng_min(at_once, l->blocks - first);
+        }
+        for (int64_t p = 0; p < n; p++) {
+            if (l[p].second)
+                continue;
             if (p == 0)
                 eng_parallel(c->groups * l->n_blocks * l->channel_words, copy_task, l);
             cut_tasks(&l[p]);
             eng_parallel(c->groups * l[p].unit_blocks * l[p].row_blocks, lanes_task, &l[p]);
         }
+    }
     return TT_OK;
 }

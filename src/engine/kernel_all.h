@@ -128,7 +128,7 @@ enum { STREAM_DEPTH = SIMD == 512 ? 8 : 4, STREAM_AHEAD = 1024 };
      .pack_rows = pack_rows_f64}
 #define DIRECT_F32 {TILE_LIST(f32_direct1_), TILE_LIST(f32_direct2_)}
 #define KERNELS_SHARED                                                                                       \
-    .gather_rows = gather_rows, .gather_taps = gather_taps, .spread = spread, .taps_rows = taps_rows, .window_rows = window_rows, .taps_dots = taps_dots, .transpose = transpose,      \
+    .gather_rows = gather_rows, .gather_taps = gather_taps, .interleave = interleave, .taps_rows = taps_rows, .window_rows = window_rows, .taps_dots = taps_dots, .transpose = transpose,      \
     .winograd_split = winograd_split, .winograd_x = winograd_x, .winograd_w = winograd_w, .winograd_y = winograd_y,  \
     .widen = widen, .narrow = narrow, .softmax = softmax, .softmax_backward = softmax_backward,              \
     .norm = norm, .norm_backward = norm_backward, .attend_backward = attend_backward,      \

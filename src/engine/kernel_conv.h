@@ -15,36 +15,35 @@ INLINE void gather_scalar(const int bytes, int width, const eng_piece *pieces, i
     }
 }
 
-#define SPREAD(BYTES)                                                                                        \
-    for (; i < n; i++)                                                                                       \
-    memcpy((char *)to + i * step * BYTES, (const char *)from + i * BYTES, BYTES)
+#define INTERLEAVE(TYPE)                                                                                     \
+    for (TYPE *to_ = to; i < n; i++) {                                                                       \
+        to_[2 * i] = ((const TYPE *)a)[i];                                                                   \
+        to_[2 * i + 1] = ((const TYPE *)b)[i];                                                               \
+    }
 
-static void spread(int bytes, void *to, int64_t step, const void *from, int64_t n) {
+static void interleave(int bytes, void *to, const void *a, const void *b, int64_t n) {
     int64_t i = 0;
 #if SIMD == 512
-    const int per = bytes == 4 ? 16 : 32;
-    const __m512i lanes32 = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7), half32 = _mm512_set1_epi32(8);
-    for (; step == 2 && bytes == 4 && i + per <= n; i += per) {
-        const __m512i v = _mm512_loadu_si512((const float *)from + i);
-        float *p = (float *)to + 2 * i;
-        _mm512_mask_storeu_epi32(p, 0x5555, _mm512_permutexvar_epi32(lanes32, v));
-        _mm512_mask_storeu_epi32(p + 16, 0x5555, _mm512_permutexvar_epi32(_mm512_add_epi32(lanes32, half32), v));
+    const __m512i lane = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    for (; bytes == 4 && i + 16 <= n; i += 16) {
+        const __m512i x = _mm512_loadu_si512((const float *)a + i), y = _mm512_loadu_si512((const float *)b + i);
+        _mm512_storeu_si512((float *)to + 2 * i, _mm512_permutex2var_epi32(x, lane, y));
+        _mm512_storeu_si512((float *)to + 2 * i + 16, _mm512_permutex2var_epi32(x, _mm512_add_epi32(lane, _mm512_set1_epi32(8)), y));
     }
-    for (; step == 2 && bytes == 2 && i + per <= n; i += per) {
-        const __m512i v = _mm512_loadu_si512((const uint16_t *)from + i);
-        uint16_t *p = (uint16_t *)to + 2 * i;
-        _mm512_mask_storeu_epi16(p, 0x55555555, _mm512_cvtepu16_epi32(_mm512_castsi512_si256(v)));
-        _mm512_mask_storeu_epi16(p + 32, 0x55555555, _mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(v, 1)));
+    for (; bytes == 2 && i + 16 <= n; i += 16) {
+        const __m512i x = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)((const uint16_t *)a + i)));
+        const __m512i y = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)((const uint16_t *)b + i)));
+        _mm512_storeu_si512((uint16_t *)to + 2 * i, _mm512_or_si512(x, _mm512_slli_epi32(y, 16)));
     }
 #endif
     if (bytes == 4)
-        SPREAD(4);
+        INTERLEAVE(uint32_t)
     else if (bytes == 2)
-        SPREAD(2);
+        INTERLEAVE(uint16_t)
     else
-        SPREAD(8);
+        INTERLEAVE(uint64_t)
 }
-#undef SPREAD
+#undef INTERLEAVE
 
 #if SIMD == 512
 /* Lanes that one vector of 16 (32 for 16-bit elements) takes from one piece; `from` is where lane 0 would

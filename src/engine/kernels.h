@@ -124,8 +124,8 @@ typedef struct eng_kernels {
     void (*gather_taps)(int element_bytes, bool pairs, int width, int taps, const eng_piece *pieces,
                         const int *n_pieces, const int64_t *shifts, int64_t step, const char *base,
                         int64_t channel_bytes, int64_t k0, int64_t kc, char *dst);
-    /* to[i * step] = from[i], i < n, what lies between is kept; elements of 2, 4 or 8 bytes */
-    void (*spread)(int element_bytes, void *to, int64_t step, const void *from, int64_t n);
+    /* to[2 * i] = a[i], to[2 * i + 1] = b[i], i < n; elements of 2, 4 or 8 bytes */
+    void (*interleave)(int element_bytes, void *to, const void *a, const void *b, int64_t n);
     /* y[r * y_row + i] = sum over t of w[t] x[at[t] + r * x_row + i * step], i < n; x and y of type */
     void (*taps_rows)(tt_dtype type, int n_taps, const float *w, const int64_t *at, const void *x,
                       int64_t x_row, int64_t step, int64_t rows, int64_t n, void *y, int64_t y_row);
