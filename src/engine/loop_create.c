@@ -523,6 +523,18 @@ static void number_slots(builder *b) {
     }
 }
 
+static void list_arrays(tt_arena *arena, eng_loop *l) {
+    l->maps = TT_NEW_N(arena, int, l->n_sources + 1);
+    l->moving = TT_NEW_N(arena, int, l->n_sources + l->n_outputs);
+    for (int i = 0; i < l->n_sources; i++)
+        if (l->sources[i].kind >= LOOP_MAP)
+            l->maps[l->n_maps++] = i;
+        else if (l->sources[i].kind == LOOP_DIRECT)
+            l->moving[l->n_moving++] = i;
+    for (int i = 0; i < l->n_outputs; i++)
+        l->moving[l->n_moving++] = l->n_sources + i;
+}
+
 /* With repeated rows if that goes together with how the others are read. */
 static bool plan_reads(builder *b) {
     loop_source *as_they_are = tt_arena_copy(b->arena, b->l->sources, sizeof(loop_source) * (size_t)(b->n_sources + 1));
@@ -619,6 +631,7 @@ static eng_loop *create(tt_arena *arena, const hlo_graph *g, const loop_scope *s
     const int buffers = plan_tiles(l, &b.max_size, bytes);
     jit_compile(l, bytes * l->n >= LARGE);
     join_chunks(l, b.max_size, buffers);
+    list_arrays(arena, l);
     *out_n_inputs = l->n_inputs;
     *out_inputs = b.inputs;
     return l;

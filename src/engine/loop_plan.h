@@ -46,6 +46,8 @@ struct eng_loop {
     int n_sources, n_outputs, n_temps, n_slots, n_instrs, n_inputs;
     loop_source *sources;
     loop_instr *instrs;
+    int n_maps, *maps;       /* sources that need coordinates */
+    int n_moving, *moving;   /* slots of arrays whose element i is that of the iteration space */
     int *output_size;        /* bytes of an element */
     int64_t tile;            /* most elements of one tile */
     int64_t row, chunks;     /* row > 0: tiles are `chunks` pieces of each row of dims[n_dims - 1] = row elements; else they run across rows */

@@ -22,7 +22,7 @@ int64_t loop_weight(const eng_loop *l) {
 
 /* ---- bringing elements to a tile ---- */
 
-static void spread(void *d, const void *element, int size, int64_t n) {
+static inline void spread(void *d, const void *element, int size, int64_t n) {
     switch (size) {
 #define SIZE(bytes, T)                                                        \
     case bytes: {                                                             \
@@ -239,11 +239,13 @@ static void run_instrs(const eng_loop *l, const frame *f, int64_t n) {
 
 /* Direct sources and outputs of the tile at linear position p. */
 static void point(const eng_loop *l, frame *f, void *const *inputs, void *const *outputs, int64_t p) {
-    for (int i = 0; i < l->n_sources; i++)
-        if (l->sources[i].kind == LOOP_DIRECT)
+    for (int k = 0; k < l->n_moving; k++) {
+        const int i = l->moving[k];
+        if (i < l->n_sources)
             f->at[i] = source_base(&l->sources[i], inputs) + p * l->sources[i].size;
-    for (int i = 0; i < l->n_outputs; i++)
-        f->at[l->n_sources + i] = (char *)outputs[i] + p * l->output_size[i];
+        else
+            f->at[i] = (char *)outputs[i - l->n_sources] + p * l->output_size[i - l->n_sources];
+    }
 }
 
 static void run_linear(const eng_loop *l, frame *f, void *const *inputs, void *const *outputs, int64_t from, int64_t to) {
@@ -279,10 +281,10 @@ static void start_row(const eng_loop *l, frame *f, int64_t row) {
 
 static void next_row(const eng_loop *l, frame *f) {
     for (int k = l->n_dims - 2; k >= 0; k--) {
-        bool wraps = ++f->coordinate[k] == l->dims[k];
-        for (int i = 0; i < l->n_sources; i++)
-            if (l->sources[i].kind >= LOOP_MAP)
-                f->offset[i] += l->sources[i].strides[k] * (wraps ? 1 - l->dims[k] : 1);
+        const bool wraps = ++f->coordinate[k] == l->dims[k];
+        const int64_t by = wraps ? 1 - l->dims[k] : 1;
+        for (int i = 0; i < l->n_maps; i++)
+            f->offset[l->maps[i]] += l->sources[l->maps[i]].strides[k] * by;
         if (!wraps)
             return;
         f->coordinate[k] = 0;
@@ -290,7 +292,8 @@ static void next_row(const eng_loop *l, frame *f) {
 }
 
 /* A row source's piece: read in place if it lies side by side; a spread element is kept while it stays the same. */
-static void row_source(const loop_source *s, frame *f, int i, const char *base, int64_t stride, int64_t offset, int64_t n) {
+static void row_source(const loop_source *s, frame *f, int i, int64_t stride, int64_t offset, int64_t n) {
+    const char *base = f->base[i];
     if (s->kind == LOOP_MAP && stride == 1) {
         f->at[i] = base + offset * s->size;
         return;
@@ -299,27 +302,35 @@ static void row_source(const loop_source *s, frame *f, int i, const char *base, 
         if (f->filled[i] == offset)
             return;
         f->filled[i] = offset;
+        if (s->uniform && s->size == 4) { /* one vector, known while compiling */
+            spread((void *)f->at[i], base + offset * 4, 4, 16);
+            return;
+        }
         n = s->uniform ? 16 : f->tile;
     }
     fetch(s, (void *)f->at[i], base, offset, stride, n);
 }
 
 static void run_rows(const eng_loop *l, frame *f, void *const *inputs, void *const *outputs, int64_t from, int64_t to) {
-    int last = l->n_dims - 1;
+    const int last = l->n_dims - 1;
     int64_t row = from / l->row, c = from % l->row;
     start_row(l, f, row);
     f->tile = loop_min(l->tile, l->row);
-    for (int i = 0; i < l->n_sources; i++)
-        f->filled[i] = -1;
+    for (int i = 0; i < l->n_maps; i++)
+        f->filled[l->maps[i]] = -1;
+    point(l, f, inputs, outputs, from);
     while (from < to) {
         const int64_t n = loop_min(loop_min(l->tile, l->row - c), to - from);
-        point(l, f, inputs, outputs, from);
-        for (int i = 0; i < l->n_sources; i++) {
-            const loop_source *s = &l->sources[i];
-            if (s->kind >= LOOP_MAP)
-                row_source(s, f, i, f->base[i], s->strides[last], f->offset[i] + c * s->strides[last], n);
+        for (int k = 0; k < l->n_maps; k++) {
+            const int i = l->maps[k];
+            const int64_t stride = l->sources[i].strides[last];
+            row_source(&l->sources[i], f, i, stride, f->offset[i] + c * stride, n);
         }
         run_instrs(l, f, n);
+        for (int k = 0; k < l->n_moving; k++) {
+            const int i = l->moving[k];
+            f->at[i] = (const char *)f->at[i] + n * (i < l->n_sources ? l->sources[i].size : l->output_size[i - l->n_sources]);
+        }
         from += n;
         c += n;
         if (c == l->row) {
