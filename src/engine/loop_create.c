@@ -7,6 +7,7 @@
 #include "engine/loop_view.h"
 #include <string.h>
 
+enum { ROW = 48 };         /* elements of a row that is walked as one */
 enum { LARGE = 32 << 20 };  /* bytes that a core's share of the last cache does not hold: what is written is gone before it is read again */
 enum { OUTPUT = 1 << 24 }; /* slot codes while building: sources from 0, outputs from OUTPUT, temporary t is -2 - t, -1 none yet */
 
@@ -225,13 +226,15 @@ static bool plan_dims(builder *b) {
 }
 
 /* A broadcast over leading dims whose rows are short would be brought to the tiles in many small pieces. What repeats is copied once, as
- * often as makes rows long. */
+ * often as makes rows long. Code takes one element for a whole row as it comes, so such rows need not be long. */
 static void repeat_short_rows(builder *b) {
     enum { SHORT = 128, MOST = 8192, ENOUGH = 2048 };
     eng_loop *l = b->l;
     for (int i = 0; i < b->n_sources; i++) {
         loop_source *s = &l->sources[i];
         if ((s->kind != LOOP_MAP && s->kind != LOOP_IOTA) || s->rank < 2 || s->strides[0] || s->dims[s->rank - 1] > SHORT)
+            continue;
+        if (s->dims[s->rank - 1] >= ROW && !s->strides[s->rank - 1] && s->size <= 4)
             continue;
         int64_t outer = s->dims[0], inner = l->n / outer, times = 1;
         if (inner > MOST || inner * 4 > l->n)
@@ -467,7 +470,7 @@ static int plan_tiles(eng_loop *l, int *io_max_size, int64_t bytes_per_element) 
     tile = loop_min(tile, (l->n + 63) & ~(int64_t)63);
     int64_t inner = l->n_dims ? l->dims[l->n_dims - 1] : 1;
     l->tile = tile;
-    if (l->has_maps && inner >= 48) {
+    if (l->has_maps && inner >= ROW) {
         l->row = inner;
         l->chunks = (inner + tile - 1) / tile;
         l->tile = ((inner + l->chunks - 1) / l->chunks + 63) & ~(int64_t)63;
@@ -478,6 +481,8 @@ static int plan_tiles(eng_loop *l, int *io_max_size, int64_t bytes_per_element) 
     }
     int64_t per_tile = loop_weight(l) * loop_min(l->tile, l->row ? l->row : l->tile);
     l->tiles_per_task = loop_max(1, (1 << 18) / loop_max(per_tile, 1));
+    for (int i = 0; i < l->n_sources; i++) /* every task copies what repeats */
+        l->tiles_per_task = loop_max(l->tiles_per_task, 2 * l->n_sources * l->sources[i].period / l->tile);
     l->n_tasks = (l->n_tiles + l->tiles_per_task - 1) / l->tiles_per_task;
     if (l->n_tasks > 64) {
         l->tiles_per_task = (l->n_tiles + 63) / 64;
