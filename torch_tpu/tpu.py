@@ -342,7 +342,7 @@ def empty_cache():
 
 # ---- what the runtime did
 
-_STATS = ("ops", "programs_run", "compiles", "compile_nanoseconds", "cache_hits", "disk_hits", "flushes", "op_signatures")
+_STATS = ("ops", "programs_run", "compiles", "compile_nanoseconds", "cache_hits", "disk_hits", "flushes", "op_signatures", "forgotten")
 
 
 def runtime_stats():

@@ -1,6 +1,6 @@
 /* arena.c - block arenas, growing text and the mallocs that do not return NULL.
  *
- * Blocks double from 32 KiB to 4 MiB; a larger request gets a block of its own. Under AddressSanitizer the
+ * Blocks double from 32 KiB (2 KiB) to 4 MiB; a larger request gets a block of its own. Under AddressSanitizer the
  * unused part of each block is poisoned and allocations are kept 16 bytes apart, so overruns and uses after
  * a reset are found. */
 #include "base/arena.h"
@@ -20,7 +20,7 @@
 #define RED_ZONE       0
 #endif
 
-enum { FIRST_BLOCK = 32 << 10, LARGEST_STEP = 4 << 20, ALIGN = 16 };
+enum { FIRST_BLOCK = 32 << 10, SMALL_BLOCK = 2 << 10, LARGEST_STEP = 4 << 20, ALIGN = 16 };
 
 typedef struct block {
     struct block *previous;
@@ -76,11 +76,19 @@ static block *block_new(block *previous, size_t size) {
     return b;
 }
 
-tt_arena *tt_arena_create(void) {
+static tt_arena *create(size_t first_block) {
     tt_arena *a = tt_malloc(sizeof *a);
-    a->last = block_new(NULL, FIRST_BLOCK);
-    a->held = FIRST_BLOCK;
+    a->last = block_new(NULL, first_block);
+    a->held = first_block;
     return a;
+}
+
+tt_arena *tt_arena_create(void) {
+    return create(FIRST_BLOCK);
+}
+
+tt_arena *tt_arena_create_small(void) {
+    return create(SMALL_BLOCK);
 }
 
 static void pop_block(tt_arena *a) {

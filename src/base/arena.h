@@ -17,6 +17,7 @@ typedef struct tt_arena tt_arena;
 typedef struct tt_arena_mark { void *block; size_t used; } tt_arena_mark;
 
 tt_arena *tt_arena_create(void);
+tt_arena *tt_arena_create_small(void);                  /* for many that live long; resetting one keeps little */
 void tt_arena_destroy(tt_arena *);
 void tt_arena_reset(tt_arena *);                        /* keeps the first block */
 tt_arena_mark tt_arena_mark_get(tt_arena *);

@@ -29,7 +29,7 @@ static std::vector<int64_t> stats() {
     tt_stats s;
     tt_stats_get(&s);
     return {s.ops,        s.programs_run, s.compiles, s.compile_nanoseconds,
-            s.cache_hits, s.disk_hits,    s.flushes,  s.op_signatures};
+            s.cache_hits, s.disk_hits,    s.flushes,  s.op_signatures, s.forgotten};
 }
 
 static std::vector<int64_t> memory(int64_t device) {

@@ -139,7 +139,7 @@ static tt_status plan_program(eng_program *program, tt_arena *temporary) {
 
 tt_status eng_program_create(const char *text, size_t length, bool reference, bool excess_precision, eng_program **out) {
     *out = NULL;
-    tt_arena *arena = tt_arena_create();
+    tt_arena *arena = tt_arena_create_small();
     eng_program *program = TT_NEW(arena, eng_program);
     program->arena = arena;
     program->reference = reference;

@@ -38,6 +38,8 @@ TT_MUST_CHECK tt_status tt_client_load(tt_client *, int device, const void *seri
 TT_MUST_CHECK tt_status tt_executable_serialize(tt_executable *, void **out_data /* free() */, size_t *out_length);
 void tt_executable_retain(tt_executable *);
 void tt_executable_release(tt_executable *);
+bool tt_executable_is_shared(const tt_executable *);    /* has more than one reference */
+int64_t tt_executable_bytes(const tt_executable *);    /* of code, as the plugin says; 0: it does not */
 int tt_executable_output_count(const tt_executable *);
 /* Asynchronous. donate[i] (may be NULL): the program aliases argument i; the caller must not use that buffer again. heir_of[k] (may be NULL;
  * else every such argument has an heir): the argument whose buffer object, owned by the caller alone, becomes that of output k if nothing

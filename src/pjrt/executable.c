@@ -57,6 +57,18 @@ static tt_status read_outputs(tt_executable *e, tt_pjrt_executable *executable) 
     return TT_OK;
 }
 
+/* A plugin need not know. */
+static tt_status read_size(tt_executable *e, tt_pjrt_executable *executable) {
+    TT_PJRT_ARGS(get_i64, size);
+    size.a.object = executable;
+    tt_status error = TT_PJRT_CALL(e->client->plugin, Executable_SizeOfGeneratedCodeInBytes, size);
+    e->bytes = error || size.a.value < 0 ? 0 : size.a.value;
+    if (tt_status_code(error) != TT_UNIMPLEMENTED)
+        return error;
+    tt_status_free(error);
+    return TT_OK;
+}
+
 /* Takes `loaded`, also when it fails. */
 static tt_status wrap(tt_client *c, int device, tt_pjrt_loaded *loaded, bool may_alias, tt_executable **out) {
     tt_executable *e = tt_calloc(1, sizeof *e);
@@ -70,6 +82,8 @@ static tt_status wrap(tt_client *c, int device, tt_pjrt_loaded *loaded, bool may
     tt_status error = get_executable(c->plugin, loaded, &executable);
     if (!error) {
         error = read_outputs(e, executable);
+        if (!error)
+            error = read_size(e, executable);
         tt_pjrt_destroy(c->plugin, TT_PJRT_Executable_Destroy, executable);
     }
     if (error) {
@@ -193,6 +207,14 @@ void tt_executable_release(tt_executable *e) {
     tt_client_release(e->client);
     free(e->outputs);
     free(e);
+}
+
+bool tt_executable_is_shared(const tt_executable *e) {
+    return atomic_load_explicit(&e->refs, memory_order_relaxed) > 1;
+}
+
+int64_t tt_executable_bytes(const tt_executable *e) {
+    return e->bytes;
 }
 
 int tt_executable_output_count(const tt_executable *e) {

@@ -37,6 +37,7 @@ struct tt_executable {
     tt_pjrt_loaded *loaded;
     int device;
     bool may_alias; /* the program may say that an argument is donated */
+    int64_t bytes;
     int n_outputs;
     tt_output *outputs;
 };

@@ -49,24 +49,38 @@ static tt_status compile_text(int device, const char *name, const tt_str *text, 
     return TT_OK;
 }
 
-tt_status tt_program_compile(int device, const char *name, const char *reason, int n_ops, const hlo_graph *g, bool excess_precision, tt_executable **out,
-                             tt_hash *out_key) {
+enum { PROGRAM_OVERHEAD = 4 << 10 }; /* handles, descriptions, map entries */
+
+static void program_has(tt_program *p, tt_executable *e, size_t text_bytes) {
+    tt_executable_retain(e);
+    p->executable = e;
+    p->bytes = tt_executable_bytes(e) + (int64_t)text_bytes + PROGRAM_OVERHEAD;
+    tt_held_add(p->bytes);
+}
+
+void tt_program_deinit(tt_program *p) {
+    if (p->executable) tt_executable_release(p->executable);
+    p->executable = NULL;
+    tt_held_add(-p->bytes);
+    p->bytes = 0;
+}
+
+tt_status tt_program_compile(int device, const char *name, const char *reason, int n_ops, const hlo_graph *g, bool excess_precision, tt_program *out) {
     tt_str text = {0};
     double start = now_ms();
     hlo_print(g, &text);
     tt_hash key = text_key(device, &text, excess_precision);
-    *out_key = key;
     if (!executables) executables = tt_map_create();
-    *out = tt_map_find(executables, key);
-    if (*out) { tt_executable_retain(*out); tt_str_deinit(&text); return TT_OK; }
+    tt_executable *e = tt_map_find(executables, key);
+    if (e) { program_has(out, e, text.length); tt_str_deinit(&text); return TT_OK; }
     TT_LOG(4, "program name=%s\n%s", name, text.data);
     tt_program_sink_call(name, text.data, text.length);
     const char *source;
-    tt_status status = compile_text(device, name, &text, excess_precision, key, &source, out);
+    tt_status status = compile_text(device, name, &text, excess_precision, key, &source, &e);
     double ms = now_ms() - start;
     if (!status) {
-        tt_executable_retain(*out);
-        tt_map_put(executables, key, *out);
+        tt_map_put(executables, key, e);
+        program_has(out, e, text.length);
         tt_run_stats.compiles++;
         tt_run_stats.compile_nanoseconds += (int64_t)(ms * 1e6);
         tt_compile_note(name, reason, n_ops, ms, source);
@@ -80,6 +94,15 @@ void tt_exec_forget(void) {
     while (executables && tt_map_next(executables, &cursor, &key, &value)) tt_executable_release(value);
     if (executables) tt_map_destroy(executables);
     executables = NULL;
+}
+
+void tt_executables_forget_unused(void) {
+    tt_map *kept = tt_map_create();
+    size_t cursor = 0; tt_hash key; void *value;
+    while (executables && tt_map_next(executables, &cursor, &key, &value))
+        if (tt_executable_is_shared(value)) tt_map_put(kept, key, value); else tt_executable_release(value);
+    if (executables) tt_map_destroy(executables);
+    executables = kept;
 }
 
 static const char *size_text(int64_t bytes, char out[32]) {
@@ -98,16 +121,21 @@ tt_status tt_explain(tt_status status, const char *name, int device) {
 }
 
 /* ---- strict mode ---- */
+static void strict_destroy(tt_program *p) {
+    if (!p) return;
+    tt_program_deinit(p);
+    free(p->donate); free(p->heir_of); free(p);
+}
+
+void tt_strict_forget(tt_sig *sig) {
+    for (int i = 0; i < 4; i++) strict_destroy(sig->strict[i]);
+}
+
 /* donate: sig->n_inputs of them. */
 static tt_program *strict_find(const tt_sig *sig, int device, const bool *donate) {
     for (int i = 0; i < sig->n_strict; i++)
         if (sig->strict_device[i] == device && !memcmp(sig->strict[i]->donate, donate, (size_t)sig->n_inputs)) return sig->strict[i];
     return NULL;
-}
-
-static void strict_destroy(tt_program *p) {
-    tt_executable_release(p->executable);
-    free(p->donate); free(p->heir_of); free(p);
 }
 
 static tt_status strict_program(tt_sig *sig, int device, const bool *donate, tt_program **out) {
@@ -134,11 +162,11 @@ static tt_status strict_program(tt_sig *sig, int device, const bool *donate, tt_
         p->heir_of[k] = donor >= 0 && donate[donor] && g->funcs[0]->alias[donor] == k ? donor : -1;
     }
     tt_status status = hlo_graph_take_error(g);
-    if (!status) status = tt_program_compile(device, sig->title, "first call of this op with these types", 1, g, false, &p->executable, &p->text_hash);
+    if (!status) status = tt_program_compile(device, sig->title, "first call of this op with these types", 1, g, false, p);
     tt_arena_destroy(arena);
     if (status) { strict_destroy(p); return status; }
     int slot = sig->n_strict < 4 ? sig->n_strict++ : 3;
-    if (sig->strict[slot]) strict_destroy(sig->strict[slot]);
+    strict_destroy(sig->strict[slot]);
     sig->strict[slot] = p; sig->strict_device[slot] = device;
     *out = p;
     return TT_OK;

@@ -77,12 +77,12 @@ typedef struct tt_sig {
     bool rng; uint64_t rng_used;
     char *title;               /* "add.Tensor f32[2,3] f32[3]" for logs and messages */
     struct tt_program *strict[4]; int strict_device[4]; int n_strict; /* programs of this op alone */
+    uint64_t used; int pins; int64_t bytes; /* forget.c: when last, how many tapes hold it, memory of its own */
 } tt_sig;
 
 /* ---- programs (exec.c) ---- */
 typedef struct tt_program {
     tt_executable *executable;
-    tt_hash text_hash;
     char *name;
     int n_args; uint32_t *arg_external;   /* argument i is this external of the window, or one of the TT_PACK_ codes */
     bool *donate; int *heir_of;           /* as tt_executable_run takes them */
@@ -90,11 +90,12 @@ typedef struct tt_program {
     int n_outputs; uint32_t *output_value; /* output i is this value of the window */
     tt_status error;                      /* compiling failed: kept, so that it is not tried for ever */
     int n_failures;
+    uint64_t used; int64_t bytes;         /* forget.c */
 } tt_program;
 enum { TT_PACK_F64 = 0xFFFFFFF0u, TT_PACK_I64, TT_PACK_RNG };
 
 /* A list of ops on values, about to become one program. */
-typedef struct tt_window_op { const tt_sig *sig; uint32_t first_input, first_value, first_f64, first_i64, rng; } tt_window_op;
+typedef struct tt_window_op { tt_sig *sig; uint32_t first_input, first_value, first_f64, first_i64, rng; } tt_window_op;
 typedef struct tt_window {
     int device; uint32_t epoch;
     int n_ops, cap_ops; tt_window_op *ops;
@@ -111,16 +112,30 @@ typedef struct tt_window {
 } tt_window;
 
 /* Records an op: inputs are borrowed, out_values get one reference each (the window holds its own). */
-void tt_window_record(tt_window *, const tt_sig *, tt_value *const *inputs, const double *f64, const int64_t *i64, const uint64_t *rng, tt_value **out_values);
+void tt_window_record(tt_window *, tt_sig *, tt_value *const *inputs, const double *f64, const int64_t *i64, const uint64_t *rng, tt_value **out_values);
 tt_window *tt_window_of(int device);
 TT_MUST_CHECK tt_status tt_window_flush(tt_window *, const char *reason);
 /* Runs one op now. donate[i] gives input i away. */
 TT_MUST_CHECK tt_status tt_strict_run(tt_sig *, int device, tt_value *const *inputs, const bool *donate, const double *f64, const int64_t *i64,
                                       const uint64_t *rng, tt_value **out_values);
+void tt_strict_forget(tt_sig *);
 /* Names the op and what the device holds in an error for lack of memory; others pass. */
 TT_MUST_CHECK tt_status tt_explain(tt_status, const char *name, int device);
 /* Compiles (memory, disk, plugin). The program text is consumed. */
-TT_MUST_CHECK tt_status tt_program_compile(int device, const char *name, const char *reason, int n_ops, const hlo_graph *, bool excess_precision, tt_executable **out, tt_hash *out_text_hash);
+TT_MUST_CHECK tt_status tt_program_compile(int device, const char *name, const char *reason, int n_ops, const hlo_graph *, bool excess_precision, tt_program *out);
+void tt_program_deinit(tt_program *); /* lets go of the executable and what was counted for it */
+
+/* ---- what is forgotten (forget.c); under the lock ---- */
+extern uint64_t tt_op_clock;             /* op calls so far: the time of `used` */
+void tt_held_add(int64_t bytes);         /* memory of signatures and programs; negative: freed */
+void tt_forget_if_full(void);
+void tt_forget_offer(bool is_program, tt_hash key, uint64_t used, int64_t bytes);
+void tt_signatures_offer(void);          /* op.c */
+void tt_signature_forget(tt_hash key);
+void tt_window_programs_offer(void);     /* window.c */
+void tt_window_program_forget(tt_hash key);
+void tt_windows_keep_signatures(void);   /* recorded ops use theirs */
+void tt_executables_forget_unused(void); /* exec.c: those that no program has any more */
 
 /* ---- cache tiers (cache.c): serialized executables on disk. Returns false on a miss; a damaged entry is a miss. ---- */
 bool tt_disk_get(tt_hash key, void **out_data, size_t *out_length);

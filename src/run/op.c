@@ -189,6 +189,23 @@ static bool all_baked(const tt_key *k, uint64_t baked) {
     return true;
 }
 
+void tt_signatures_offer(void) {
+    size_t cursor = 0; tt_hash key; void *value;
+    while (signatures && tt_map_next(signatures, &cursor, &key, &value)) {
+        const tt_sig *sig = value;
+        int64_t bytes = sig->bytes;
+        for (int i = 0; i < sig->n_strict; i++) bytes += sig->strict[i]->bytes;
+        if (!sig->pins) tt_forget_offer(false, key, sig->used, bytes);
+    }
+}
+
+void tt_signature_forget(tt_hash key) {
+    tt_sig *sig = tt_map_remove(signatures, key);
+    tt_strict_forget(sig);
+    tt_held_add(-sig->bytes);
+    tt_arena_destroy(sig->arena);
+}
+
 static tt_status create(const tt_call *call, const tt_key *k, tt_hash key, bool use_slots, tt_arena *arena, uint64_t *out_baked, tt_sig **out) {
     TT_TRY(tt_sig_create(call, k, use_slots, arena, out_baked, out));
     (*out)->key = key;
@@ -200,6 +217,7 @@ static tt_status find_signature(const tt_call *call, tt_key *k, tt_arena *arena,
     if (!signatures) { signatures = tt_map_create(); families = tt_map_create(); }
     *out = tt_map_find(signatures, k->full);
     if (*out) return TT_OK;
+    tt_forget_if_full();
     uint64_t baked = 0;
     if (!k->n_slots || call->n_args > ARGS_THAT_MAY_BE_SLOTS) return create(call, k, k->full, false, arena, &baked, out);
     const tt_hash of_family = family_key(arena, call);
@@ -248,13 +266,25 @@ static bool *strict_donations(const tt_sig *sig, tt_value *const *inputs, tt_are
     return donate;
 }
 
-typedef struct results { int cap; tt_result *items; tt_arena *arena; int depth; } results;
+typedef struct results { int cap, cap_sizes; tt_result *items; int64_t *sizes; tt_arena *arena; } results;
 static _Thread_local results thread_results;
 
-static void hand_out(const tt_call *call, const tt_sig *sig, tt_value **outputs, tt_result *out) {
+/* Sizes are copied: the caller reads them without the lock, when the signature may be forgotten. */
+static void hand_out(const tt_call *call, const tt_sig *sig, tt_value **outputs, results *mine) {
+    int n_sizes = 0;
+    for (int i = 0; i < sig->n_results; i++) n_sizes += 2 * sig->results[i].rank;
+    if (mine->cap < sig->n_results) mine->items = tt_realloc(mine->items, sizeof *mine->items * (size_t)(mine->cap = 2 * sig->n_results));
+    if (mine->cap_sizes < n_sizes) mine->sizes = tt_realloc(mine->sizes, sizeof *mine->sizes * (size_t)(mine->cap_sizes = 2 * n_sizes));
+    tt_result *out = mine->items;
+    int64_t *sizes = mine->sizes;
     for (int i = 0; i < sig->n_results; i++) {
         const tt_sig_result *r = &sig->results[i];
-        out[i] = (tt_result){.tag = r->tag, .dtype = r->dtype, .rank = r->rank, .dims = r->dims, .strides = r->strides, .integer = r->integer};
+        out[i] = (tt_result){.tag = r->tag, .dtype = r->dtype, .rank = r->rank, .integer = r->integer};
+        if (r->dims) { /* one that is written in place has none */
+            out[i].dims = memcpy(sizes, r->dims, sizeof *sizes * (size_t)r->rank);
+            out[i].strides = memcpy(sizes + r->rank, r->strides, sizeof *sizes * (size_t)r->rank);
+            sizes += 2 * r->rank;
+        }
         if (r->tag != TT_OUT_TENSOR) continue;
         tt_value *v = outputs[r->output];
         if (r->target >= 0) {
@@ -301,14 +331,15 @@ tt_status tt_op_call_locked(const tt_call *call, int *out_n, const tt_result **o
     if (!mine->arena) mine->arena = tt_arena_create();
     tt_arena_mark mark = tt_arena_mark_get(mine->arena);
     tt_key key = {0}; tt_sig *sig = NULL;
+    tt_op_clock++;
     key_call(&key, mine->arena, call);
     tt_status status = find_signature(call, &key, mine->arena, &sig);
     if (!status) {
+        sig->used = tt_op_clock;
         tt_value **outputs = TT_NEW_N(mine->arena, tt_value *, sig->n_outputs + 1);
         status = run(call, sig, &key, mine->arena, outputs);
         if (!status) {
-            if (mine->cap < sig->n_results) mine->items = tt_realloc(mine->items, sizeof(tt_result) * (size_t)(mine->cap = 2 * sig->n_results));
-            hand_out(call, sig, outputs, mine->items);
+            hand_out(call, sig, outputs, mine);
             *out_n = sig->n_results; *out_results = mine->items;
             TT_LOG(2, "op=\"%s\"%s", sig->title, tt_mode_locked() == TT_MODE_FUSED ? " recorded" : "");
         }

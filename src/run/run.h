@@ -106,7 +106,7 @@ TT_MUST_CHECK tt_status tt_tape_play(const tt_tape *, int n, tt_storage *const *
 
 /* ---- statistics ---- */
 typedef struct tt_stats {
-    int64_t ops, programs_run, compiles, compile_nanoseconds, cache_hits, disk_hits, flushes, op_signatures;
+    int64_t ops, programs_run, compiles, compile_nanoseconds, cache_hits, disk_hits, flushes, op_signatures, forgotten;
 } tt_stats;
 void tt_stats_get(tt_stats *);
 typedef struct tt_memory { int64_t live_bytes, peak_bytes, live_buffers, limit_bytes, allocations, frees, total_allocated; } tt_memory;

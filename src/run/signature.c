@@ -238,7 +238,7 @@ static char *title(tt_arena *arena, const tt_call *call) {
 }
 
 tt_status tt_sig_create(const tt_call *call, const tt_key *key, bool use_slots, tt_arena *scratch, uint64_t *out_baked, tt_sig **out) {
-    tt_arena *arena = tt_arena_create();
+    tt_arena *arena = tt_arena_create_small();
     tt_sig *sig = TT_NEW(arena, tt_sig);
     sig->arena = arena; sig->row = call->row; sig->title = title(arena, call);
     hlo_graph *g = hlo_graph_create(arena, "op");
@@ -263,6 +263,8 @@ tt_status tt_sig_create(const tt_call *call, const tt_key *key, bool use_slots, 
     sig->rng_used = b.L.rng_used;
     *out_baked = b.L.baked;
     *out = sig;
+    sig->bytes = (int64_t)tt_arena_bytes(arena);
+    tt_held_add(sig->bytes);
     tt_run_stats.op_signatures++;
     return TT_OK;
 }

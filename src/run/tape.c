@@ -136,6 +136,7 @@ tt_tape *tt_tape_create(int device, int n_results, tt_storage *const *results) {
         *t = (tt_tape){.device = device, .n_args = watch.n, .n_ops = w->n_ops, .n_inputs = w->n_inputs, .n_values = w->n_values,
                        .n_f64 = w->n_f64, .n_i64 = w->n_i64, .precision = tt_precision_get()[4], .excess_precision = w->excess_precision, .default_float = lower_default_float()};
         t->ops = copy_of(w->ops, sizeof *w->ops * (size_t)w->n_ops);
+        for (int o = 0; o < t->n_ops; o++) t->ops[o].sig->pins++;
         t->inputs = copy_of(w->inputs, sizeof *w->inputs * (size_t)w->n_inputs);
         t->f64 = copy_of(w->f64, sizeof *w->f64 * (size_t)w->n_f64);
         t->i64 = copy_of(w->i64, sizeof *w->i64 * (size_t)w->n_i64);
@@ -150,6 +151,9 @@ tt_tape *tt_tape_create(int device, int n_results, tt_storage *const *results) {
 
 void tt_tape_destroy(tt_tape *t) {
     if (!t) return;
+    tt_lock();
+    for (int o = 0; o < t->n_ops; o++) t->ops[o].sig->pins--;
+    tt_unlock();
     free(t->first); free(t->types); free(t->hints); free(t->bytes); free(t->ops); free(t->inputs); free(t->f64); free(t->i64);
     free(t->made); free(t->written); free(t->results); free(t);
 }

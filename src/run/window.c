@@ -42,9 +42,10 @@ static bool ends_here(tt_window *w, const tt_sig *sig) {
     return w->n_ops >= WINDOW_MAX || (w->rolling * 0x9E3779B97F4A7C15ull >> 40 & WINDOW_END_MASK) == 0;
 }
 
-void tt_window_record(tt_window *w, const tt_sig *sig, tt_value *const *inputs, const double *f64, const int64_t *i64, const uint64_t *rng, tt_value **out_values) {
+void tt_window_record(tt_window *w, tt_sig *sig, tt_value *const *inputs, const double *f64, const int64_t *i64, const uint64_t *rng, tt_value **out_values) {
     tt_window_op op = {sig, (uint32_t)w->n_inputs, (uint32_t)w->n_values, (uint32_t)w->n_f64, (uint32_t)w->n_i64, (uint32_t)w->n_rng / 2};
-    tt_hash_word(&w->hash, (uint64_t)(uintptr_t)sig);
+    tt_hash_word(&w->hash, sig->key.a);
+    tt_hash_word(&w->hash, sig->key.b);
     for (int i = 0; i < sig->n_inputs; i++) {
         uint32_t code = input_code(w, inputs[i]);
         tt_hash_word(&w->hash, code);
@@ -192,7 +193,7 @@ static tt_hash window_key(const tt_window *w) {
 }
 
 static void program_destroy(tt_program *p) {
-    if (p->executable) tt_executable_release(p->executable);
+    tt_program_deinit(p);
     tt_status_free(p->error);
     free(p->name); free(p->arg_external); free(p->donate); free(p->heir_of); free(p->output_value); free(p);
 }
@@ -205,7 +206,7 @@ static tt_program *program_create(tt_window *w, const char *reason) {
     p->name = tt_str_take(&name);
     hlo_graph *g = NULL;
     p->error = assemble(w, arena, p, &g);
-    if (!p->error) p->error = tt_program_compile(w->device, p->name, reason, w->n_ops, g, excess_precision(w), &p->executable, &p->text_hash);
+    if (!p->error) p->error = tt_program_compile(w->device, p->name, reason, w->n_ops, g, excess_precision(w), p);
     tt_arena_destroy(arena);
     return p;
 }
@@ -254,7 +255,7 @@ static tt_status run_op(tt_window *w, const tt_window_op *op, tt_arena *arena) {
     uint32_t next_f64 = op->first_f64, next_i64 = op->first_i64;
     for (int i = 0; i < sig->n_slots; i++)
         if (sig->slots[i].is_int) i64[i] = w->i64[next_i64++]; else f64[i] = w->f64[next_f64++];
-    TT_TRY(tt_strict_run((tt_sig *)sig, w->device, inputs, TT_NEW_N(arena, bool, sig->n_inputs + 1), f64, i64, sig->rng ? &w->rng[2 * op->rng] : NULL, outputs));
+    TT_TRY(tt_strict_run(op->sig, w->device, inputs, TT_NEW_N(arena, bool, sig->n_inputs + 1), f64, i64, sig->rng ? &w->rng[2 * op->rng] : NULL, outputs));
     for (int k = 0; k < sig->n_outputs; k++) {
         w->values[op->first_value + (uint32_t)k]->buffer = outputs[k]->buffer;
         outputs[k]->buffer = NULL;
@@ -310,10 +311,12 @@ tt_status tt_window_flush(tt_window *w, const char *reason) {
         program_destroy(p);
         p = NULL;
     }
-    if (!p) {
+    bool missed = !p;
+    if (missed) {
         tt_map_put(programs, key, p = program_create(w, reason));
         if (p->error) p->n_failures = n_failures + 1;
     }
+    p->used = tt_op_clock;
     tt_status status = p->n_outputs || p->error ? window_run(w, p) : TT_OK;
     if (status) {
         TT_LOG(1, "window of %d ops failed, its ops run one by one: %s", w->n_ops, tt_status_text(status));
@@ -321,6 +324,7 @@ tt_status tt_window_flush(tt_window *w, const char *reason) {
         status = run_one_by_one(w);
     }
     window_clear(w);
+    if (missed) tt_forget_if_full();
     return status;
 }
 
@@ -332,6 +336,18 @@ tt_status tt_flush(int device, const char *reason) {
     tt_unlock();
     return status;
 }
+
+void tt_windows_keep_signatures(void) {
+    for (int d = 0; d < TT_MAX_DEVICES; d++)
+        for (int o = 0; o < windows[d].n_ops; o++) windows[d].ops[o].sig->used = tt_op_clock;
+}
+
+void tt_window_programs_offer(void) {
+    size_t cursor = 0; tt_hash key; void *value;
+    while (programs && tt_map_next(programs, &cursor, &key, &value)) tt_forget_offer(true, key, ((tt_program *)value)->used, ((tt_program *)value)->bytes);
+}
+
+void tt_window_program_forget(tt_hash key) { program_destroy(tt_map_remove(programs, key)); }
 
 void tt_window_forget_programs(void) {
     size_t cursor = 0; tt_hash key; void *value;

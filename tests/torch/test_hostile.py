@@ -23,7 +23,7 @@ def hostile(*arguments, **environment):
 
 
 @pytest.mark.parametrize("mode", ["strict", "fused"])
-@pytest.mark.parametrize("kind, step", [("pjrt", 11), ("alloc", 3)])
+@pytest.mark.parametrize("kind, step", [("pjrt", 12), ("alloc", 3)])
 @pytest.mark.one_mode
 def test_the_nth_call_fails(kind, step, mode):
     result = hostile("faults", kind, mode, 1, step)
