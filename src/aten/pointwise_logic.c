@@ -1,5 +1,6 @@
 /* pointwise_logic.c - comparisons, logic, bits, choices: eq logical_and bitwise_or where clamp masked_fill fill ... */
 #include "aten/elem.h"
+#include "aten/pieces.h"
 #include <string.h>
 
 enum { EQ, NE, LT, LE, GT, GE };
@@ -174,7 +175,38 @@ LOWER_FN(lower_pw_zero) {
     return hlo_graph_take_error(L->g);
 }
 
-/* isin(elements, test_elements, *, assume_unique, invert): every element against every test, so only while that is little */
+/* Which of a[n] are among b[m]: each against every test where those are few, else against the one it would stand at among them, sorted. */
+static tt_status is_among(tt_lower *L, hlo_ref a, hlo_ref b, int64_t n, int64_t m, hlo_ref *out) {
+    enum { FEW = 16 };
+    hlo_graph *g = L->g;
+    const int64_t grid[2] = {n, m}, along_n = 0, along_m = 1;
+    if (m && m <= FEW) {
+        for (int64_t k = 0; k < m; k++) {
+            const int64_t end = k + 1;
+            hlo_ref test = hlo_broadcast_in_dim(g, hlo_slice(g, b, &k, &end, NULL), 1, &n, &along_n), same = hlo_compare(g, "EQ", a, test);
+            *out = k ? hlo_binary(g, HLO_OR, *out, same) : same;
+        }
+        return hlo_graph_take_error(g);
+    }
+    if ((double)n * (double)m <= 1 << 16 || !m || !n) {
+        hlo_ref same = hlo_compare(g, "EQ", hlo_broadcast_in_dim(g, a, 2, grid, &along_n), hlo_broadcast_in_dim(g, b, 2, grid, &along_m));
+        *out = hlo_reduce(g, HLO_OR, same, HLO_NONE, 1, &along_m);
+        return hlo_graph_take_error(g);
+    }
+    hlo_ref sorted[2], at;
+    const hlo_type index = hlo_type_make(TT_I64, 1, &n);
+    const tt_arg order[3] = {piece_argument(L, b), {.tag = TT_ARG_INT, .u.i = 0}, {.tag = TT_ARG_BOOL}};
+    TT_TRY(piece_call(L, "sort", 3, order, NULL, -1, 2, sorted));
+    const tt_arg search[6] = {piece_argument(L, sorted[0]), piece_argument(L, a)};
+    TT_TRY(piece_call(L, "searchsorted.Tensor", 6, search, NULL, -1, 1, &at));
+    at = hlo_binary(g, HLO_MINIMUM, at, hlo_splat_int(g, &index, m - 1));
+    const tt_arg pick[3] = {piece_argument(L, sorted[0]), {.tag = TT_ARG_INT, .u.i = 0}, piece_argument(L, at)};
+    TT_TRY(piece_call(L, "gather", 3, pick, NULL, -1, 1, &at));
+    *out = hlo_compare(g, "EQ", a, at);
+    return hlo_graph_take_error(g);
+}
+
+/* isin(elements, test_elements, *, assume_unique, invert) */
 LOWER_FN(lower_pw_isin) {
     elem e;
     const tt_tensor *elements = L->args[0].tag == TT_ARG_TENSOR ? lower_tensor(L, 0) : NULL;
@@ -185,8 +217,6 @@ LOWER_FN(lower_pw_isin) {
         n *= elements->dims[d];
     for (int d = 0; tests && d < tests->rank; d++)
         m *= tests->dims[d];
-    if ((double)n * (double)m > 1e8)
-        LOWER_UNSUPPORTED(L, "too many elements times tests");
     const tt_tensor *all[2] = {elements ? elements : tests, tests ? tests : elements};
     tt_dtype dtype = lower_result_type(L, 2, all);
     TT_TRY(hlo_graph_take_error(L->g));
@@ -195,14 +225,12 @@ LOWER_FN(lower_pw_isin) {
         dtype = e.common;
     }
     hlo_graph *g = L->g;
-    const int64_t grid[2] = {n, m}, along_n = 0, along_m = 1;
-    hlo_ref a = elements ? hlo_reshape(g, hlo_convert(g, elements->value, dtype), 1, &n)
+    hlo_ref r = HLO_NONE, a = elements ? hlo_reshape(g, hlo_convert(g, elements->value, dtype), 1, &n)
                          : hlo_reshape(g, lower_scalar(L, 0, dtype), 1, &n);
     hlo_ref b = tests ? hlo_reshape(g, hlo_convert(g, tests->value, dtype), 1, &m)
                       : hlo_reshape(g, lower_scalar(L, 1, dtype), 1, &m);
-    hlo_ref same = hlo_compare(g, invert ? "NE" : "EQ", hlo_broadcast_in_dim(g, a, 2, grid, &along_n),
-                               hlo_broadcast_in_dim(g, b, 2, grid, &along_m));
-    hlo_ref r = hlo_reduce(g, invert ? HLO_AND : HLO_OR, same, HLO_NONE, 1, &along_m);
+    TT_TRY(is_among(L, a, b, n, m, &r));
+    r = invert ? hlo_unary(g, HLO_NOT, r) : r;
     lower_out(L, elements ? hlo_reshape(g, r, elements->rank, elements->dims) : hlo_reshape(g, r, 0, NULL));
     return hlo_graph_take_error(g);
 }

@@ -240,7 +240,7 @@ static inline void turn2(char *dst, int64_t to, const char *src, int64_t from) {
 
 static void turn_block(char *dst, int64_t to, const char *src, int64_t from, int size, int64_t n, int64_t m) {
     int64_t step = size == 8 ? 2 : size == 4 ? 4 : size == 2 ? 8 : 1, n_whole = 0, m_whole = 0;
-    if (size <= 4 && size >= 2 && n == BLOCK && m % 16 == 0 && to % size == 0 && from % size == 0) {
+    if (size <= 8 && size >= 2 && n == BLOCK && m % 16 == 0 && to % size == 0 && from % size == 0) {
         eng_kernels_get()->transpose(size, dst, to / size, src, from / size, n, m);
         return;
     }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum { MOST_FACTOR = 61, MOST_FACTORS = 48, COARSE = 32 };
-enum { ROWS_LEAST = 64, ROWS_MOST = 1 << 15, ACROSS_MOST = 1 << 13 };
+enum { ROWS_LEAST = 64, ROWS_MOST = 1 << 15, ACROSS_MOST = 1 << 13, MANY_SHORT = 256 };
 enum { MOST_KEPT = 64 << 20 }; /* bytes of plans */
 
 /* SIDE: lines side by side. ROWS: a line as rows. LONG: a line as rows side by side. CHIRP: a convolution of length first->n. */
@@ -239,7 +239,12 @@ static void run_dim(const void *x, void *y, const int64_t *dims, int rank, int d
         plan_drop(d.plan);
         d.plan = plan_get(n, wide, FFT_SIDE);
     }
-    const int64_t lanes = wide ? 8 : 16, side = d.plan->kind == FFT_SIDE ? lanes : 1;
+    const int64_t lanes = wide ? 8 : 16;
+    if (d.inner == 1 && n <= MANY_SHORT && d.outer >= 4 * lanes && d.plan->kind == FFT_ROWS) {
+        plan_drop(d.plan);
+        d.plan = plan_get(n, wide, FFT_SIDE);
+    }
+    const int64_t side = d.plan->kind == FFT_SIDE ? lanes : 1;
     const int64_t items = kind != WHOLLY ? (d.outer + 1) / 2 : d.inner == 1 ? d.outer : d.outer * ((d.inner + lanes - 1) / lanes);
     const int64_t work = n * (d.inner > 1 ? lanes : 1), grain = loop_max(1, (1 << 14) / work);
     fast_ranges(items, d.inner > 1 ? grain : (grain + side - 1) / side * side, wide ? dim_range_f64 : dim_range_f32, &d);

@@ -120,7 +120,9 @@ SINGLE_RUN(run_i32, int32_t)
 static int64_t single_offsets(const index_plan *p, int64_t from, int64_t n, int64_t *out) {
     const int64_t d = p->dims->e.v[0], last = p->x_dims[d] - p->size[d], stride = p->strides[d];
     const int64_t dropped = p->size[d] > 1 ? INDEX_PARTLY_OUT : INDEX_DROPPED;
-    const int inner = p->n_batch - 1;
+    int inner = p->n_batch - 1;
+    while (inner > 0 && p->batch_dims[inner] == 1)
+        inner--;
     int64_t at[HLO_MAX_RANK] = {0}, steps[HLO_MAX_RANK] = {0}, base = 0;
     for (int i = 0; i < p->dims->c.n; i++) {
         const int64_t batch = p->dims->d.v[i];

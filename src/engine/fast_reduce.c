@@ -180,6 +180,28 @@ static void add_rows(const job *j, columns *c, const char *x, int64_t width) {
     j->add(c->f32, c->f32, x, NULL, width);
 }
 
+/* acc += four rows, one after the other. */
+#define FOUR_ROWS(name, T, get)                                                                                    \
+    static FAST_CLONES void name(float *restrict acc, const T *restrict x, int64_t step, int64_t width) {         \
+        for (int64_t k = 0; k < width; k++)                                                                        \
+            acc[k] = acc[k] + get(x[k]) + get(x[k + step]) + get(x[k + 2 * step]) + get(x[k + 3 * step]);          \
+    }
+#define SAME(v) (v)
+static inline float of_bf16(uint16_t v) {
+    const uint32_t bits = (uint32_t)v << 16;
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+FOUR_ROWS(four_f32, float, SAME)
+FOUR_ROWS(four_bf16, uint16_t, of_bf16)
+
+/* Rows of [u, to) that add_rows may take four at a time; `whole` units have full rows. */
+static bool takes_four(const job *j, int64_t u, int64_t to, int64_t whole, int since) {
+    return j->wide && j->op == HLO_ADD && !j->squares && (j->dtype == TT_F32 || j->dtype == TT_BF16) && u + 4 <= to && since + 4 <= FLUSH &&
+           u % j->per_row + 4 <= whole;
+}
+
 static void column_segment(const job *j, columns *c, const char *base, int64_t full, int64_t from, int64_t to) {
     char identity[16];
     float one = j->op == HLO_MULTIPLY;
@@ -189,10 +211,17 @@ static void column_segment(const job *j, columns *c, const char *base, int64_t f
     fast_fill(c->acc, identity, j->acc_size, full);
     if (j->wide)
         fast_fill(c->f32, &one, 4, full);
-    for (int64_t u = from; u < to; u++) {
+    for (int64_t u = from, n; u < to; u += n) {
         int64_t outer = u / j->per_row, first = u % j->per_row * j->group;
         const char *x = base + (offset_of(&j->reduced, last, outer) + first * row_step) * j->size;
-        add_rows(j, c, x, j->group > 1 ? loop_min(j->group, last_size - first) * j->inner : full);
+        n = takes_four(j, u, to, last_size / j->group, since) ? 4 : 1;
+        since += (int)n - 1;
+        if (n == 4 && j->dtype == TT_F32)
+            four_f32(c->f32, (const float *)(const void *)x, j->group * row_step, full);
+        else if (n == 4)
+            four_bf16(c->f32, (const uint16_t *)(const void *)x, j->group * row_step, full);
+        else
+            add_rows(j, c, x, j->group > 1 ? loop_min(j->group, last_size - first) * j->inner : full);
         if (j->wide && ++since == FLUSH) {
             flush(j, c, full);
             since = 0;

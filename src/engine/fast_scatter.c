@@ -42,14 +42,18 @@ static int64_t update_offset(const scatter *s, int64_t window) {
 }
 
 /* Single elements of the commonest kinds, whose offsets are made as they are needed. */
-enum { TABLE = 2048, NO_KIND = -1 };
+enum { TABLE = 2048, NO_KIND = -1, LARGER_F32 = 200, SMALLER_F32 };
+
+static bool is_single(const scatter *s) {
+    return s->rows && s->run == 1 && !s->n_outer && s->p->vector <= 1 && s->p->rows;
+}
 
 static int element_kind(const scatter *s) {
     const tt_dtype t = s->dtype;
-    if (!s->rows || s->run != 1 || s->n_outer || s->p->vector > 1)
-        return NO_KIND;
     if (!s->combine)
         return s->size == 1 || s->size == 2 || s->size == 4 || s->size == 8 ? s->size : NO_KIND;
+    if ((s->op == HLO_MAXIMUM || s->op == HLO_MINIMUM) && t == TT_F32)
+        return s->op == HLO_MAXIMUM ? LARGER_F32 : SMALLER_F32;
     return s->op == HLO_ADD && (t == TT_F32 || t == TT_F64 || t == TT_I32 || t == TT_I64 || t == TT_BF16) ? (int)t + 100 : NO_KIND;
 }
 
@@ -57,18 +61,24 @@ static inline uint16_t add_bf16(uint16_t x, uint16_t y) {
     return tt_f32_to_bf16(tt_bf16_to_f32(x) + tt_bf16_to_f32(y));
 }
 
+/* NaN wins, +0 over -0 (of the smaller: -0). */
+static inline float extreme_f32(float x, float y, bool larger) {
+    const float most = x == y ? (signbit(x) == larger ? y : x) : (x > y) == larger ? x : y;
+    return x != x ? x : y != y ? y : most;
+}
+
 #define ELEMENTS(T, expr)                                                     \
     {                                                                         \
-        const T *u = (const T *)(const void *)s->updates + at;                \
+        const T *u = (const T *)updates;                                      \
         for (int64_t i = 0; i < n; i++) {                                     \
-            T *x = (T *)(void *)(s->out + table[i]);                          \
+            T *x = (T *)(void *)(out + table[i]);                             \
             *x = expr;                                                        \
         }                                                                     \
         break;                                                                \
     }
 
-/* Windows at .. of the updates to places all of which there are. */
-static __attribute__((optimize("O3", "unroll-loops"))) void put_elements(const scatter *s, int kind, int64_t at, int64_t n, const int64_t *table) {
+/* n updates that follow on, to places all of which there are. */
+static __attribute__((optimize("O3", "unroll-loops"))) void put_elements(int kind, char *out, const void *updates, int64_t n, const int64_t *table) {
     switch (kind) {
     case 1: ELEMENTS(uint8_t, u[i])
     case 2: ELEMENTS(uint16_t, u[i])
@@ -79,6 +89,8 @@ static __attribute__((optimize("O3", "unroll-loops"))) void put_elements(const s
     case TT_I32 + 100: ELEMENTS(uint32_t, *x + u[i])
     case TT_I64 + 100: ELEMENTS(uint64_t, *x + u[i])
     case TT_BF16 + 100: ELEMENTS(uint16_t, add_bf16(*x, u[i]))
+    case LARGER_F32: ELEMENTS(float, extreme_f32(*x, u[i], true))
+    case SMALLER_F32: ELEMENTS(float, extreme_f32(*x, u[i], false))
     }
 }
 
@@ -87,6 +99,15 @@ static FAST_CLONES bool none_dropped(const int64_t *table, int64_t n) {
     for (int64_t i = 0; i < n; i++)
         signs |= table[i];
     return signs >= 0;
+}
+
+static void put_kept(const scatter *s, int kind, char *out, const char *updates, int64_t n, const int64_t *table) {
+    if (none_dropped(table, n))
+        put_elements(kind, out, updates, n, table);
+    else
+        for (int64_t i = 0; i < n; i++)
+            if (table[i] >= 0)
+                put_elements(kind, out, updates + i * s->size, 1, table + i);
 }
 
 static void elements_range(void *context, int64_t from, int64_t to) {
@@ -102,13 +123,15 @@ static void elements_range(void *context, int64_t from, int64_t to) {
                 ;
             return;
         }
-        if (none_dropped(table, n))
-            put_elements(s, kind, at, n, table);
-        else
-            for (int64_t i = 0; i < n; i++)
-                if (table[i] >= 0)
-                    put_elements(s, kind, at + i, 1, table + i);
+        put_kept(s, kind, s->out, s->updates + at * s->size, n, table);
     }
+}
+
+/* Windows of elements far apart, whose updates lie side by side from window to window: all windows' first elements, then the second. */
+static void lines_range(void *context, int64_t from, int64_t to) {
+    const scatter *s = context;
+    for (int64_t o = from; o < to; o++)
+        put_kept(s, element_kind(s), s->out + o * s->to[0], s->updates + o * s->from[0], s->p->n, s->offsets);
 }
 
 /* Windows of one place along the first batch dim meet none of another's, if it is a batching dim of the operand too. */
@@ -221,7 +244,7 @@ tt_status eng_fast_scatter(eng_run *run, const hlo_graph *g, const hlo_node *nod
     if (!index_plan_init(&p, g, node, a->dims, in, in + 1, updates, sizes))
         return eng_not_mine;
     plan_window(&s, &p, updates);
-    if (element_kind(&s) != NO_KIND) {
+    if (is_single(&s) && element_kind(&s) != NO_KIND) {
         const int64_t groups = independent_groups(&p);
         TT_TRY(copy_operand(run, g, node, in, out));
         s.group = p.n / groups;
@@ -246,7 +269,10 @@ tt_status eng_fast_scatter(eng_run *run, const hlo_graph *g, const hlo_node *nod
     tt_status error = copy_operand(run, g, node, in, out);
     if (!error) {
         int64_t work = p.n * s.outer_count;
-        fast_ranges(s.run, loop_max(64, (1 << 16) / loop_max(1, work)), columns_range, &s);
+        if (s.run == 1 && s.n_outer == 1 && p.n_batch == 1 && s.batch[0] == s.size && element_kind(&s) != NO_KIND)
+            fast_ranges(s.dims[0], loop_max(1, (1 << 15) / p.n), lines_range, &s);
+        else
+            fast_ranges(s.run, loop_max(64, (1 << 16) / loop_max(1, work)), columns_range, &s);
     }
     if (!kept)
         free(offsets);

@@ -582,6 +582,54 @@ static void taps_dots(tt_dtype type, int n_taps, const int64_t *at, const void *
 }
 #undef BY_STEP
 
+/* A square of 8-byte elements */
+#if SIMD == 512
+enum { SIDE_8 = 8 };
+INLINE void turn_8(double *dst, int64_t ldd, const double *src, int64_t ld) {
+    __m512d r[8], t[8];
+    _Pragma("GCC unroll 8") for (int i = 0; i < 8; i++) r[i] = _mm512_loadu_pd(src + i * ld);
+    _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) {
+        t[i] = _mm512_unpacklo_pd(r[2 * i], r[2 * i + 1]);
+        t[i + 4] = _mm512_unpackhi_pd(r[2 * i], r[2 * i + 1]);
+    }
+    _Pragma("GCC unroll 2") for (int odd = 0; odd < 2; odd++) {
+        const __m512d *u = t + 4 * odd;
+        const __m512d a = _mm512_shuffle_f64x2(u[0], u[1], 0x88), b = _mm512_shuffle_f64x2(u[0], u[1], 0xdd);
+        const __m512d c = _mm512_shuffle_f64x2(u[2], u[3], 0x88), d = _mm512_shuffle_f64x2(u[2], u[3], 0xdd);
+        _mm512_storeu_pd(dst + odd * ldd, _mm512_shuffle_f64x2(a, c, 0x88));
+        _mm512_storeu_pd(dst + (2 + odd) * ldd, _mm512_shuffle_f64x2(b, d, 0x88));
+        _mm512_storeu_pd(dst + (4 + odd) * ldd, _mm512_shuffle_f64x2(a, c, 0xdd));
+        _mm512_storeu_pd(dst + (6 + odd) * ldd, _mm512_shuffle_f64x2(b, d, 0xdd));
+    }
+}
+#elif SIMD == 256
+enum { SIDE_8 = 4 };
+INLINE void turn_8(double *dst, int64_t ldd, const double *src, int64_t ld) {
+    const __m256d a = _mm256_loadu_pd(src), b = _mm256_loadu_pd(src + ld), c = _mm256_loadu_pd(src + 2 * ld), d = _mm256_loadu_pd(src + 3 * ld);
+    const __m256d ab0 = _mm256_unpacklo_pd(a, b), ab1 = _mm256_unpackhi_pd(a, b), cd0 = _mm256_unpacklo_pd(c, d), cd1 = _mm256_unpackhi_pd(c, d);
+    _mm256_storeu_pd(dst, _mm256_permute2f128_pd(ab0, cd0, 0x20));
+    _mm256_storeu_pd(dst + ldd, _mm256_permute2f128_pd(ab1, cd1, 0x20));
+    _mm256_storeu_pd(dst + 2 * ldd, _mm256_permute2f128_pd(ab0, cd0, 0x31));
+    _mm256_storeu_pd(dst + 3 * ldd, _mm256_permute2f128_pd(ab1, cd1, 0x31));
+}
+#else
+enum { SIDE_8 = 1 };
+INLINE void turn_8(double *dst, int64_t ldd, const double *src, int64_t ld) {
+    (void)ldd, (void)ld;
+    *dst = *src;
+}
+#endif
+
+static void transpose_8(double *dst, int64_t ldd, const double *src, int64_t ld, int64_t n, int64_t count) {
+    const int64_t n_whole = n / SIDE_8 * SIDE_8, whole = count / SIDE_8 * SIDE_8;
+    for (int64_t i = 0; i < n_whole; i += SIDE_8)
+        for (int64_t k = 0; k < whole; k += SIDE_8)
+            turn_8(dst + k * ldd + i, ldd, src + i * ld + k, ld);
+    for (int64_t k = 0; k < count; k++)
+        for (int64_t i = k < whole ? n_whole : 0; i < n; i++)
+            dst[k * ldd + i] = src[i * ld + k];
+}
+
 static void transpose(int bytes, void *dst, int64_t ldd, const void *src, int64_t ld, int64_t n,
                       int64_t count) {
     if (bytes == 4) {
@@ -589,7 +637,7 @@ static void transpose(int bytes, void *dst, int64_t ldd, const void *src, int64_
         return;
     }
     if (bytes == 8) {
-        pack_cols_f64(dst, ldd, (int)n, src, ld, n, count);
+        transpose_8(dst, ldd, src, ld, n, count);
         return;
     }
     uint16_t *to = dst;

@@ -10,7 +10,9 @@ int64_t loop_weight(const eng_loop *l) {
         switch (l->instrs[i].op) {
         case HLO_EXP: case HLO_TANH: case HLO_CHLO_ERF: case HLO_LOG: case HLO_LOGISTIC: case HLO_SINE: case HLO_COSINE: case HLO_EXPM1:
         case HLO_LOG1P: w += l->instrs[i].in == TT_F64 ? 40 : 4; break;
-        case HLO_POWER: case HLO_ATAN2: case HLO_REMAINDER: case HLO_CBRT: case HLO_TAN: case HLO_CHLO_ERFC: w += 40; break;
+        case HLO_TAN: case HLO_ATAN2: case HLO_CHLO_TAN: case HLO_CHLO_ASIN: case HLO_CHLO_ACOS: case HLO_CHLO_ATAN: case HLO_CHLO_SINH:
+        case HLO_CHLO_COSH: w += l->instrs[i].in == TT_F64 ? 40 : 6; break;
+        case HLO_POWER: case HLO_REMAINDER: case HLO_CBRT: case HLO_CHLO_ERFC: w += 40; break;
         case HLO_DIVIDE: case HLO_SQRT: case HLO_RSQRT: w += 2; break;
         default: w += 1;
         }

@@ -343,6 +343,67 @@ INLINE vf vsincos(vf x, int quadrant) {
     return x;
 }
 #endif
+INLINE vf vtan(vf x) { return sel(eq(x, K(0)), x, vsincos(x, 0) / vsincos(x, 1)); }
+INLINE vf vsinh(vf x) { /* by halves of the exponent, where e^|x| may overflow */
+    vf a = vabs(x), e = vexpm1(min_x86(K(20), a)), h = vexp(a * K(0.5f));
+    vf low = K(0.5f) * (e + e / (e + K(1)));
+    return with_sign(sel(lt(a, K(20)), low, K(0.5f) * h * h), x);
+}
+INLINE vf vcosh(vf x) {
+    vf a = vabs(x), e = vexp(min_x86(K(20), a)), h = vexp(a * K(0.5f));
+    return sel(lt(a, K(20)), K(0.5f) * (e + K(1) / e), K(0.5f) * h * h);
+}
+/* of t in [0, 1] */
+INLINE vf atan_of(vf t) {
+    vf z = t * t, p = K(1.13487523e-3f);
+    p = fma_(p, z, K(-7.42262322e-3f));
+    p = fma_(p, z, K(2.2760313e-2f));
+    p = fma_(p, z, K(-4.49464135e-2f));
+    p = fma_(p, z, K(6.75956979e-2f));
+    p = fma_(p, z, K(-8.81884769e-2f));
+    p = fma_(p, z, K(1.10602446e-1f));
+    p = fma_(p, z, K(-1.428013e-1f));
+    p = fma_(p, z, K(1.99996933e-1f));
+    p = fma_(p, z, K(-3.33333284e-1f));
+    return fma_(p * z, t, t);
+}
+INLINE vf vatan(vf x) {
+    vf a = vabs(x);
+    vm far = lt(K(1), a);
+    vf r = atan_of(sel(far, K(1) / a, a));
+    return with_sign(sel(far, (K(1.57079637f) - r) + K(-4.37113883e-8f), r), x);
+}
+INLINE vf vatan2(vf y, vf x) { /* the smaller over the larger; 0 / 0 is 0 and inf / inf 1 */
+    vf a = vabs(y), b = vabs(x), most = max_x86(a, b), least = min_x86(a, b);
+    vf t = sel(eq(least, most), sel(eq(most, K(0)), K(0), K(1)), least / most), r = atan_of(t);
+    r = sel(lt(b, a), (K(1.57079637f) - r) + K(-4.37113883e-8f), r);
+    vf back = (K(3.14159274f) - r) + K(-8.74227766e-8f);
+    r = with_sign(sel(lt(with_sign(K(1), x), K(0)), back, r), y);
+    return sel(either(ne(x, x), ne(y, y)), x + y, r);
+}
+/* of t in [0, 1/2], z its square */
+INLINE vf asin_of(vf t, vf z) {
+    vf p = K(3.7565235e-2f);
+    p = fma_(p, z, K(1.44025842e-2f));
+    p = fma_(p, z, K(3.18176188e-2f));
+    p = fma_(p, z, K(4.45157178e-2f));
+    p = fma_(p, z, K(7.50051066e-2f));
+    p = fma_(p, z, K(1.66666597e-1f));
+    return fma_(p * z, t, t);
+}
+INLINE vf vasin(vf x) {
+    vf a = vabs(x), z = (K(1) - a) * K(0.5f);
+    vm low = lt(a, K(0.5f));
+    vf r = asin_of(sel(low, a, vsqrt(z)), sel(low, a * a, z));
+    return with_sign(sel(low, r, (K(1.57079637f) - K(2) * r) + K(-4.37113883e-8f)), x);
+}
+INLINE vf vacos(vf x) {
+    vf a = vabs(x), z = (K(1) - a) * K(0.5f);
+    vm low = lt(a, K(0.5f));
+    vf r = asin_of(sel(low, a, vsqrt(z)), sel(low, a * a, z));
+    vf middle = K(1.57079637f) - (with_sign(r, x) - K(-4.37113883e-8f)), back = K(3.14159274f) - (K(2) * r - K(-8.74227766e-8f));
+    return sel(low, middle, sel(lt(x, K(0)), back, K(2) * r));
+}
 INLINE vf verf_inv(vf x) { /* polynomials in w = -log(1 - x^2) for the middle, in sqrt(w) for the tails */
     vf w = -vlog((K(1) - x) * (K(1) + x)), m = w - K(2.5f), t = vsqrt(w) - K(3);
     vf p = K(2.81022636e-08f), q = K(-0.000200214257f);
