@@ -173,6 +173,28 @@ def others():
     add("interpolate f32 nearest x2", lambda x: F.interpolate(x, scale_factor=2), image)
 
 
+def moves():
+    """Layouts, indices and rarer functions that programs call between their products."""
+    x, image = lambda: (normal(1024, 1024),), lambda: (normal(8, 64, 56, 56),)
+    picture, ids = lambda: (normal(4, 3, 224, 224),), lambda n, *shape: torch.randint(0, n, shape)
+    patches = lambda x: x.view(4, 3, 14, 16, 14, 16).permute(0, 2, 4, 3, 5, 1).reshape(4, 196, 768)
+    rows = {
+        "roll f32 1024x1024 both dims": (lambda x: x.roll((3, 5), (0, 1)), x),
+        "permute f32 pictures to channels last": (lambda x: x.permute(0, 2, 3, 1).contiguous(), picture),
+        "permute f32 pictures to patches": (patches, picture), "pixel shuffle f32": (lambda x: F.pixel_shuffle(x, 2), image),
+        "cat f32 16384x3 and x5": (lambda x, y: torch.cat([x, y], -1), lambda: (normal(16384, 3), normal(16384, 5))),
+        "outer product f32 1024": (torch.outer, lambda: (normal(1024), normal(1024))),
+        "adaptive max-pool f32 7x7": (lambda x: F.adaptive_max_pool2d(x, 7), image),
+        "cummin f32 1024x1024 dim 0": (lambda x: x.cummin(0), x),
+        "index_add f32 1024x512 dim 1": (lambda x, i, s: x.index_add(1, i, s), lambda: (normal(1024, 1024), ids(1024, 512), normal(1024, 512))),
+        "isin i64 100000 of 8": (torch.isin, lambda: (ids(100, 100000), ids(100, 8))),
+        "asin f32 1024x512": (torch.asin, lambda: (torch.rand(1024, 512),)), "atan2 f32 1024x512": (torch.atan2, lambda: (normal(1024, 512), normal(1024, 512))),
+        "sum f32 1024x1024 transposed": (lambda x: x.t().sum(1), x),
+    }  # fmt: skip
+    for name, (call, make) in rows.items():
+        add(name, call, make, "torch")
+
+
 def host():
     """Ops too small to compute anything: what a call costs."""
     a, ids = lambda: normal(16, 16), lambda: torch.randint(0, 16, (16,))
@@ -190,5 +212,5 @@ def host():
     add("host item()", lambda x: x.item(), lambda: (torch.tensor(1.5),), "torch")
 
 
-for group in (products, convolutions, attention, fused, others, host):
+for group in (products, convolutions, attention, fused, others, moves, host):
     group()
