@@ -127,7 +127,17 @@ static void elements_range(void *context, int64_t from, int64_t to) {
     }
 }
 
-/* Windows of elements far apart, whose updates lie side by side from window to window: all windows' first elements, then the second. */
+/* Windows that take every dim whole, or one element of it, meet in elements of the same place in them only. Theirs, if they are single and
+ * those of one place lie side by side in the updates from window to window, may go place by place. */
+static bool goes_by_places(const scatter *s) {
+    const index_plan *p = s->p;
+    for (int i = 0; i < p->n_window; i++)
+        if (p->size[p->window_of[i]] != 1 && p->size[p->window_of[i]] != p->x_dims[p->window_of[i]])
+            return false;
+    return s->run == 1 && s->n_outer == 1 && p->n_batch == 1 && s->batch[0] == s->size && element_kind(s) != NO_KIND;
+}
+
+/* Windows of elements far apart, whose updates lie side by side from window to window: all windows' first elements, then the second ones. */
 static void lines_range(void *context, int64_t from, int64_t to) {
     const scatter *s = context;
     for (int64_t o = from; o < to; o++)
@@ -269,7 +279,7 @@ tt_status eng_fast_scatter(eng_run *run, const hlo_graph *g, const hlo_node *nod
     tt_status error = copy_operand(run, g, node, in, out);
     if (!error) {
         int64_t work = p.n * s.outer_count;
-        if (s.run == 1 && s.n_outer == 1 && p.n_batch == 1 && s.batch[0] == s.size && element_kind(&s) != NO_KIND)
+        if (goes_by_places(&s))
             fast_ranges(s.dims[0], loop_max(1, (1 << 15) / p.n), lines_range, &s);
         else
             fast_ranges(s.run, loop_max(64, (1 << 16) / loop_max(1, work)), columns_range, &s);
