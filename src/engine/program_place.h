@@ -50,6 +50,18 @@ typedef struct eng_builder {
 
 int eng_root_find(eng_builder *, int root); /* whose memory it shares */
 void eng_rows_assign(eng_builder *);        /* after places are: which steps have rows (program_rows.c) */
+/* Values that every loop that uses them computes (program_again.c). */
+typedef struct eng_extra {
+    int group, next;
+} eng_extra;
+typedef struct eng_again {
+    bool *again; /* [position]: such a value */
+    int *first;  /* [position]: the first of the groups that have the node as one more member, -1 */
+    int n_extras, cap_extras;
+    eng_extra *extras;
+} eng_again;
+void eng_again_find(eng_planner *, const hlo_block *, const int *group, int n_groups, eng_again *out);
+
 int eng_root_new(eng_builder *, int kind, int64_t bytes, int def);
 eng_value_place eng_value_find(eng_planner *, hlo_ref);
 void eng_bands_find(eng_builder *); /* program_bands.c */

@@ -592,13 +592,14 @@ static tt_status add_control(eng_builder *b, hlo_ref ref) {
 }
 
 /* ---- the walk ---- */
-static void mark_escapes(eng_planner *p, const hlo_block *b, const int *group, int *position) {
+static void mark_escapes(eng_planner *p, const hlo_block *b, const int *group, const eng_again *again, int *position) {
 #define ESCAPE(ref, from)                                                                                    \
     do {                                                                                                     \
         hlo_ref d_ = node_of(p->g, ref);                                                                     \
         int at_ = position[d_];                                                                              \
         bool here_ = hlo_node_at(p->g, d_)->op != HLO_PARAM && at_ < b->n_nodes && b->nodes[at_] == d_;      \
-        if (here_ && (group[at_] < 0 || group[at_] != (from)))                                               \
+        bool again_ = here_ && again->again && again->again[at_] && (from) >= 0;                             \
+        if (here_ && !again_ && (group[at_] < 0 || group[at_] != (from)))                                    \
             p->escapes[ref] = true;                                                                          \
     } while (0)
     for (int i = 0; i < b->n_nodes; i++)
@@ -686,7 +687,10 @@ static tt_status add_nodes(eng_builder *b, hlo_block *block) {
         b->lazy = TT_NEW_N(p->temporary, bool, n);
         eng_moves_find(p, block, group, is_result, b->lazy);
     }
-    mark_escapes(p, block, group, p->positions);
+    eng_again again = {0};
+    if (n_groups)
+        eng_again_find(p, block, group, n_groups, &again);
+    mark_escapes(p, block, group, &again, p->positions);
     int *size = TT_NEW_N(p->temporary, int, n_groups), *last = TT_NEW_N(p->temporary, int, n_groups);
     int *start = TT_NEW_N(p->temporary, int, n_groups + 1);
     for (int i = 0; i < n; i++)
@@ -694,15 +698,24 @@ static tt_status add_nodes(eng_builder *b, hlo_block *block) {
             size[group[i]]++;
             last[group[i]] = i;
         }
+    for (int k = 0; k < again.n_extras; k++)
+        size[again.extras[k].group]++;
     for (int k = 0; k < n_groups; k++)
         start[k + 1] = start[k] + size[k];
+    bool *used = TT_NEW_N(p->temporary, bool, n_groups + 1); /* not if all that it computes others compute again */
+    for (int i = 0; i < n; i++)
+        if (group[i] >= 0 && p->escapes[block->nodes[i]])
+            used[group[i]] = true;
     hlo_ref *members = TT_NEW_N(p->temporary, hlo_ref, start[n_groups]);
-    for (int i = 0, *fill = TT_NEW_N(p->temporary, int, n_groups); i < n; i++)
+    for (int i = 0, *fill = TT_NEW_N(p->temporary, int, n_groups); i < n; i++) {
         if (group[i] >= 0)
             members[start[group[i]] + fill[group[i]]++] = block->nodes[i];
+        for (int k = again.first ? again.first[i] : -1; k >= 0; k = again.extras[k].next)
+            members[start[again.extras[k].group] + fill[again.extras[k].group]++] = block->nodes[i];
+    }
     for (int i = 0; i < n; i++) {
         int k = group[i];
-        if (k == ENG_LOOKED_THROUGH || (k < 0 && b->lazy && b->lazy[i]) || (k >= 0 && last[k] != i))
+        if (k == ENG_LOOKED_THROUGH || (k < 0 && b->lazy && b->lazy[i]) || (k >= 0 && (last[k] != i || !used[k])))
             continue;
         bool done = false;
         if (k >= 0)
@@ -713,7 +726,8 @@ static tt_status add_nodes(eng_builder *b, hlo_block *block) {
                 p->escapes[result_ref(p->g, members[start[k] + m], r)] = true;
         }
         for (int m = 0; !done && m < (k >= 0 ? size[k] : 1); m++)
-            TT_TRY(add_node(b, k >= 0 ? members[start[k] + m] : block->nodes[i]));
+            if (k < 0 || eng_value_find(p, members[start[k] + m]).root == ROOT_NONE)
+                TT_TRY(add_node(b, k >= 0 ? members[start[k] + m] : block->nodes[i]));
     }
     return TT_OK;
 }
