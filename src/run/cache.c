@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "run/internal.h"
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,10 +44,10 @@ bool tt_cache_folder(char *path, size_t size) {
     return n > 0 && (size_t)n < size && make_folders(path);
 }
 
-static bool entry_path(tt_hash key, char *path, size_t size) {
+static bool key_path(tt_hash key, const char *suffix, char *path, size_t size) {
     if (!tt_cache_folder(path, size)) return false;
     size_t used = strlen(path);
-    int n = snprintf(path + used, size - used, "/%016llx%016llx.bin", (unsigned long long)key.a, (unsigned long long)key.b);
+    int n = snprintf(path + used, size - used, "/%016llx%016llx%s", (unsigned long long)key.a, (unsigned long long)key.b, suffix);
     return n > 0 && (size_t)n < size - used;
 }
 
@@ -82,7 +83,7 @@ static bool read_entry(int fd, tt_hash key, void **out_data, size_t *out_length)
 
 bool tt_disk_get(tt_hash key, void **out_data, size_t *out_length) {
     char path[PATH_BYTES];
-    if (!entry_path(key, path, sizeof path)) return false;
+    if (!key_path(key, ".bin", path, sizeof path)) return false;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return false;
     bool found = read_entry(fd, key, out_data, out_length);
@@ -128,7 +129,7 @@ static void trim(const char *folder, int64_t limit) {
 
 void tt_disk_put(tt_hash key, const void *data, size_t length) {
     char folder[PATH_BYTES], path[PATH_BYTES], temporary[PATH_BYTES + 64];
-    if (!tt_cache_folder(folder, sizeof folder) || !entry_path(key, path, sizeof path)) return;
+    if (!tt_cache_folder(folder, sizeof folder) || !key_path(key, ".bin", path, sizeof path)) return;
     snprintf(temporary, sizeof temporary, "%s.%ld.tmp", path, (long)getpid());
     int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0) return;
@@ -138,4 +139,23 @@ void tt_disk_put(tt_hash key, const void *data, size_t length) {
     ok = close(fd) == 0 && ok;
     if (!ok || rename(temporary, path)) unlink(temporary);
     if ((before_next_look -= (int64_t)(sizeof h + length)) < 0) trim(folder, tt_env_int(TT_ENV_CACHE_BYTES));
+}
+
+int tt_disk_lock(tt_hash key) {
+    char path[PATH_BYTES];
+    if (!key_path(key, ".lock", path, sizeof path)) return -1;
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    while (fd >= 0 && flock(fd, LOCK_EX)) {
+        if (errno == EINTR) continue;
+        close(fd); /* a file system without locks: each compiles for itself */
+        fd = -1;
+    }
+    return fd;
+}
+
+void tt_disk_unlock(tt_hash key, int lock) {
+    char path[PATH_BYTES];
+    if (lock < 0) return;
+    if (key_path(key, ".lock", path, sizeof path)) unlink(path);
+    close(lock);
 }

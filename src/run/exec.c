@@ -24,16 +24,7 @@ static tt_hash text_key(int device, const tt_str *text, bool excess_precision) {
     return tt_hash_bytes(version, strlen(version), h);
 }
 
-static tt_status compile_text(int device, const char *name, const tt_str *text, bool excess_precision, tt_hash key, const char **out_source, tt_executable **out) {
-    void *data; size_t length;
-    bool disk = !tt_run_is_engine; /* the engine compiles faster than a file is read */
-    *out_source = "plugin";
-    if (disk && tt_disk_get(key, &data, &length)) {
-        tt_status status = tt_client_load(tt_run_client, device, data, length, out);
-        free(data);
-        if (!status) { *out_source = "disk"; tt_run_stats.disk_hits++; return TT_OK; }
-        tt_status_free(status);
-    }
+static tt_status compile_text(int device, const char *name, const tt_str *text, bool excess_precision, tt_executable **out) {
     tt_status status = tt_client_compile(tt_run_client, device, text->data, text->length, excess_precision ? "xla_allow_excess_precision=true" : NULL, out);
     if (status) {
         char *replay = tt_record_failure(name, text->data, text->length, tt_status_text(status));
@@ -41,12 +32,42 @@ static tt_status compile_text(int device, const char *name, const tt_str *text, 
         free(replay);
         return status;
     }
-    if (disk) {
-        status = tt_executable_serialize(*out, &data, &length);
-        if (!status) { tt_disk_put(key, data, length); free(data); }
-        tt_status_free(status);
-    }
     return TT_OK;
+}
+
+static bool load_from_disk(int device, tt_hash key, tt_executable **out) {
+    void *data; size_t length;
+    if (!tt_disk_get(key, &data, &length)) return false;
+    tt_status status = tt_client_load(tt_run_client, device, data, length, out);
+    free(data);
+    tt_run_stats.disk_hits += !status;
+    bool loaded = !status;
+    tt_status_free(status);
+    return loaded;
+}
+
+static void save_to_disk(tt_hash key, tt_executable *e) {
+    void *data; size_t length;
+    tt_status status = tt_executable_serialize(e, &data, &length);
+    if (!status) { tt_disk_put(key, data, length); free(data); }
+    tt_status_free(status);
+}
+
+/* From the disk tier, or compiled; by one process of the machine, while the others wait for its entry. */
+static tt_status find_or_compile(int device, const char *name, const tt_str *text, bool excess_precision, tt_hash key, const char **out_source,
+                                 tt_executable **out) {
+    *out_source = "disk";
+    bool disk = !tt_run_is_engine; /* the engine compiles faster than a file is read */
+    if (disk && load_from_disk(device, key, out)) return TT_OK;
+    int lock = disk ? tt_disk_lock(key) : -1;
+    tt_status status = TT_OK;
+    if (lock < 0 || !load_from_disk(device, key, out)) {
+        *out_source = "plugin";
+        status = compile_text(device, name, text, excess_precision, out);
+        if (disk && !status) save_to_disk(key, *out);
+    }
+    tt_disk_unlock(key, lock);
+    return status;
 }
 
 enum { PROGRAM_OVERHEAD = 4 << 10 }; /* handles, descriptions, map entries */
@@ -76,7 +97,7 @@ tt_status tt_program_compile(int device, const char *name, const char *reason, i
     TT_LOG(4, "program name=%s\n%s", name, text.data);
     tt_program_sink_call(name, text.data, text.length);
     const char *source;
-    tt_status status = compile_text(device, name, &text, excess_precision, key, &source, &e);
+    tt_status status = find_or_compile(device, name, &text, excess_precision, key, &source, &e);
     double ms = now_ms() - start;
     if (!status) {
         tt_map_put(executables, key, e);

@@ -140,6 +140,9 @@ void tt_executables_forget_unused(void); /* exec.c: those that no program has an
 /* ---- cache tiers (cache.c): serialized executables on disk. Returns false on a miss; a damaged entry is a miss. ---- */
 bool tt_disk_get(tt_hash key, void **out_data, size_t *out_length);
 void tt_disk_put(tt_hash key, const void *data, size_t length);
+/* Held while a program is compiled, so that equal programs compile once per machine: who waited finds the entry. -1: there is none. */
+int tt_disk_lock(tt_hash key);
+void tt_disk_unlock(tt_hash key, int lock);
 
 /* ---- failing programs (record.c): writes text, returns the replay command's text (arena-free, malloc) or NULL ---- */
 char *tt_record_failure(const char *name, const char *text, size_t length, const char *message);

@@ -38,6 +38,23 @@ def test_gpt_losses_on_xla_cpu(tmp_path):
     assert losses(tmp_path, plugin, "--steps", "4") == pytest.approx(want, rel=1e-3)
 
 
+def test_processes_share_a_compile(tmp_path):
+    code = """
+import torch
+x = torch.arange(12.0, device="tpu").reshape(3, 4)
+for f in (torch.sin, torch.exp, lambda x: x @ x.mT, lambda x: x.sum(0), torch.tanh, lambda x: torch.softmax(x, 1)):
+    f(x).cpu()
+print(sum("from=plugin" in line for line in torch.tpu.compile_log()), torch.tpu.compile_count())
+"""
+    environment = {**os.environ, "TORCH_TPU_PLUGIN": xla_cpu(), "TORCH_TPU_CACHE_DIR": str(tmp_path)}
+    started = [subprocess.Popen([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    counts = [[int(n) for n in p.communicate(timeout=200)[0].split()] for p in started]
+    programs = len(list(tmp_path.glob("*.bin")))
+    assert programs > 6 and all(n == programs for _, n in counts), counts
+    assert sum(n for n, _ in counts) == programs, "each program was compiled once, the others read it"
+    assert not list(tmp_path.glob("*.lock"))
+
+
 def test_a_plugin_that_is_none(tmp_path):
     fake = tmp_path / "fake.so"
     fake.write_text("not a library")
