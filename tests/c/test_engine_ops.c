@@ -371,7 +371,7 @@ static void make_max_pool_backward(hlo_graph *g, scale *s) {
 
 /* A table's gradient, and its update: p + c * gradient, or p - c * gradient, whose rows may be all that is computed. */
 static void make_sum_rows(hlo_graph *g, scale *s) {
-    int64_t d = 1 + rnd(rnd(4) ? 100 : 1200), v = 1 + rnd(s->large ? 5000 : 200), n = 1 + rnd(rnd(2) ? (uint32_t)v / 4 : s->large ? 3000 : 40);
+    int64_t d = 1 + rnd(rnd(4) ? 100 : 1200), v = 1 + rnd(s->large ? 5000 : 200), n = 1 + rnd(rnd(2) ? (uint32_t)(v + 3) / 4 : s->large ? 3000 : 40);
     hlo_type table = hlo_type_make(reals[rnd(3)], 2, (int64_t[]){v, d}), t = hlo_type_make(TT_F32, 2, (int64_t[]){n, d}), it = hlo_type_make(TT_I64, 1, &n);
     hlo_ref weights = hlo_param(g, &table), in[2] = {hlo_param(g, &t), hlo_param(g, &it)}, p[2], y;
     if (rnd(3)) { /* else nearly all fall outside */
