@@ -384,6 +384,10 @@ LOWER(lower_index_reduce) {
     hlo_op op;
     TT_TRY(reduce_op(L, 4, &op));
     TT_TRY(read_rows(L, true, &r));
+    if (r.n && (op == HLO_MAXIMUM || op == HLO_MINIMUM) && lower_bool(L, 5, true)) { /* row by row, as index_add */
+        finish_rows(L, &r, scatter_rows(L, r.x, r.dim, r.index, r.source, op, index_bounds(L)));
+        return TT_OK;
+    }
     hlo_type st = piece_type(L, r.source), it = hlo_type_with(&st, TT_I64);
     scatter s = {.x = r.x, .src = r.source, .t = r.t, .it = it, .given = r.given, .dim = r.dim};
     s.index = piece_along(L, hlo_convert(L->g, r.index, TT_I64), &it, r.dim);

@@ -34,12 +34,15 @@ static const char *log_attribute(bool log) {
     return log ? "log = true" : "log = false";
 }
 
-static hlo_ref softmax(tt_lower *L, hlo_ref x, bool log) {
+/* Over any dim of x. */
+static hlo_ref softmax(tt_lower *L, hlo_ref x, int dim, bool log) {
     hlo_graph *g = L->g;
     hlo_ref p, y;
-    hlo_composite c = hlo_composite_begin(g, "tt.softmax", log_attribute(log), 1, &x, &p);
+    const bool is_last = dim == piece_type(L, x).rank - 1;
+    const char *attributes = is_last ? log_attribute(log) : tt_arena_printf(L->arena, "%s, dim = %d", log_attribute(log), dim);
+    hlo_composite c = hlo_composite_begin(g, "tt.softmax", attributes, 1, &x, &p);
     hlo_type t = piece_type(L, p);
-    int64_t last[1] = {t.rank - 1};
+    int64_t last[1] = {dim};
     hlo_ref v = hlo_convert(g, p, lower_accumulate_dtype(t.dtype));
     hlo_ref d = hlo_sub(
         g, v, hlo_broadcast_to(g, hlo_reduce_keep(g, HLO_MAXIMUM, v, HLO_NONE, 1, last), t.rank, t.dims));
@@ -53,8 +56,9 @@ static hlo_ref softmax(tt_lower *L, hlo_ref x, bool log) {
     return out;
 }
 
-/* _softmax(self, dim, half_to_float), _log_softmax; param 1: log. */
+/* _softmax(self, dim, half_to_float), _log_softmax; param 1: log. A long dim is brought to the end. */
 LOWER(lower_softmax) {
+    enum { SHORT = 2048 };
     hlo_ref x = lower_value(L, 0);
     if (lower_bool(L, 2, false))
         x = hlo_convert(L->g, x, TT_F32);
@@ -62,8 +66,10 @@ LOWER(lower_softmax) {
     TT_CHECK(tt_is_float(t.type.dtype), UNIMPLEMENTED, "softmax of %s", tt_dtype_name(t.type.dtype));
     if (hlo_type_elements(&t.type) == 0)
         lower_out(L, x);
+    else if (t.rank && t.type.dims[t.dim] <= SHORT)
+        lower_out(L, softmax(L, x, t.dim, L->row->param));
     else
-        lower_out(L, turn_back(L, &t, softmax(L, turn_value(L, &t, x), L->row->param)));
+        lower_out(L, turn_back(L, &t, softmax(L, turn_value(L, &t, x), t.rank ? t.rank - 1 : 0, L->row->param)));
     return TT_OK;
 }
 
@@ -82,7 +88,7 @@ LOWER(lower_safe_softmax) {
     int64_t last[1] = {shape.rank - 1};
     hlo_ref dead =
         piece_compare(L, "EQ", hlo_reduce_keep(L->g, HLO_MAXIMUM, x, HLO_NONE, 1, last), -__builtin_inf());
-    hlo_ref y = softmax(L, x, false);
+    hlo_ref y = softmax(L, x, piece_type(L, x).rank - 1, false);
     y = hlo_select(L->g, hlo_broadcast_to(L->g, dead, shape.rank, shape.dims), hlo_splat_like(L->g, y, 0), y);
     lower_out(L, turn_back(L, &t, y));
     return TT_OK;

@@ -2,7 +2,7 @@
  * is here: names, operands, attributes. A composite that does not fit is refused by eng_composite_known,
  * before it would run, and its decomposition is inlined instead.
  *
- * tt.softmax(x) {log}                                    -> y; over the last dimension
+ * tt.softmax(x) {log, dim}                               -> y; over the last dimension if none is given
  * tt.softmax_backward(grad, y) {log}                     -> dx
  * tt.layer_norm(x[.., n], weight[n]?, bias[n]?) {eps, has_weight, has_bias} -> y, mean[..], rstd[..]
  * tt.layer_norm_backward(grad, x, mean, rstd, weight?) {has_weight}         -> dx, dweight[n], dbias[n]
@@ -87,7 +87,10 @@ static bool vector_of(const hlo_type *t, tt_dtype dtype, int64_t n) {
 }
 
 static bool fits_softmax(const signature *s) {
-    return s->n_in == 1 && s->n_out == 1 && s->in[0]->rank > 0 && hlo_type_equal(s->in[0], s->out[0]);
+    const double dim = eng_composite_attr_double(s->attributes, "dim", s->n_in ? s->in[0]->rank - 1 : 0);
+    return s->n_in == 1 && s->n_out == 1 && s->in[0]->rank > 0 && hlo_type_equal(s->in[0], s->out[0]) &&
+           (dim == s->in[0]->rank - 1 || (dim >= 0 && dim < s->in[0]->rank && s->in[0]->dims[(int)dim] <= 4096 && eng_flavor_of(s->in[0]->dtype) &&
+                                          s->in[0]->dtype != TT_F64));
 }
 static bool fits_softmax_backward(const signature *s) {
     return s->n_in == 2 && s->n_out == 1 && s->in[0]->rank > 0 && hlo_type_equal(s->in[0], s->in[1]) &&

@@ -157,7 +157,7 @@ static FAST_CLONES void unwoven(char *restrict dst, int64_t to, const char *rest
     }
 }
 
-/* Rows of few bytes: two words that may overlap, or four, instead of a call each. */
+/* Rows of few bytes: two words that may overlap, or four, or lines of 64, instead of a call each; those to come are asked for. */
 #define OVERLAPPING(T, most)                                                  \
     if (bytes <= most) {                                                      \
         for (; rows > 0; rows--, dst += to, src += from) {                    \
@@ -173,7 +173,19 @@ static FAST_CLONES void unwoven(char *restrict dst, int64_t to, const char *rest
 typedef struct bytes16 { uint64_t a, b; } bytes16;
 typedef struct bytes32 { bytes16 a, b; } bytes32;
 
-static void small_rows(char *restrict dst, int64_t to, const char *restrict src, int64_t from, int64_t bytes, int64_t rows) {
+enum { AHEAD = 8, SMALL = 512 };
+
+static FAST_CLONES void small_rows(char *restrict dst, int64_t to, const char *restrict src, int64_t from, int64_t bytes, int64_t rows) {
+    if (bytes > 64) {
+        for (; rows > 0; rows--, dst += to, src += from) {
+            for (int64_t at = 0; rows > AHEAD && at < bytes; at += 64)
+                __builtin_prefetch(src + AHEAD * from + at);
+            for (int64_t at = 0; at < bytes - 64; at += 64)
+                memcpy(dst + at, src + at, 64);
+            memcpy(dst + bytes - 64, src + bytes - 64, 64);
+        }
+        return;
+    }
     if (bytes >= 2) {
         OVERLAPPING(uint16_t, 4)
         OVERLAPPING(uint32_t, 8)
@@ -385,7 +397,6 @@ static void drop_dim(copy *c, int dim) {
 
 /* Chooses how the innermost pieces go; c's dims are normalised, the innermost one is taken out. */
 static void choose_kind(copy *c) {
-    enum { SMALL = 64 };
     const int size = c->size, last = c->rank - 1;
     const bool divides = (size & (size - 1)) == 0 && size <= 8, aligned = divides && c->from_step % size == 0;
     int turned = -1;

@@ -4,6 +4,7 @@
  * allows, so that most operands are read where they lie; else the operand is first copied to [batch, free,
  * contracting]. */
 #include "engine/composite.h"
+#include "engine/fast.h"
 #include <string.h>
 
 /* Some of an operand's dimensions, outermost first, and the one dimension they fold into. */
@@ -175,6 +176,30 @@ static int sort_contracting(hlo_ints lhs, hlo_ints rhs, int *out_lhs, int *out_r
     return lhs.n;
 }
 
+/* ---- many products of a few numbers each, which would be all packing ---- */
+enum { TINY = 32, MANY = 8 };
+
+static bool is_tiny(const eng_gemm_args *p) {
+    return p->dtype == TT_F32 && p->c_dtype == TT_F32 && p->batch >= MANY && p->m * p->n * p->k <= TINY && p->k > 0;
+}
+
+static void tiny_range(void *context, int64_t from, int64_t to) {
+    const eng_gemm_args *p = context;
+    const int64_t a_row = p->a_transposed ? 1 : p->lda, a_step = p->a_transposed ? p->lda : 1;
+    const int64_t b_column = p->b_transposed ? p->ldb : 1, b_step = p->b_transposed ? 1 : p->ldb;
+    const float *a = (const float *)p->a + from * p->stride_a, *b = (const float *)p->b + from * p->stride_b;
+    float *c = (float *)p->c + from * p->stride_c;
+    for (; from < to; from++, a += p->stride_a, b += p->stride_b, c += p->stride_c)
+        for (int64_t i = 0; i < p->m; i++)
+            for (int64_t j = 0; j < p->n; j++) {
+                const float *x = a + i * a_row, *y = b + j * b_column;
+                float sum = x[0] * y[0];
+                for (int64_t l = 1; l < p->k; l++)
+                    sum += x[l * a_step] * y[l * b_step];
+                c[i * p->ldc + j] = sum;
+            }
+}
+
 static tt_status product(eng_run *run, const eng_tensor *in, const hlo_dims *dims, eng_tensor *out) {
     if (!known_types(in[0].type.dtype, in[1].type.dtype, out->type.dtype))
         return eng_not_mine;
@@ -207,7 +232,7 @@ static tt_status product(eng_run *run, const eng_tensor *in, const hlo_dims *dim
         }
     }
     const int64_t m = o[0].free.size, n = o[1].free.size;
-    const eng_gemm_args args = {.dtype = in[0].type.dtype,
+    eng_gemm_args args = {.dtype = in[0].type.dtype,
                                 .c_dtype = out->type.dtype,
                                 .batch = o[0].batch.size,
                                 .m = m,
@@ -224,6 +249,10 @@ static tt_status product(eng_run *run, const eng_tensor *in, const hlo_dims *dim
                                 .a = o[0].data,
                                 .b = o[1].data,
                                 .c = out->data};
+    if (!starts && is_tiny(&args)) {
+        fast_ranges(args.batch, 1 << 11, tiny_range, &args);
+        return TT_OK;
+    }
     return eng_gemm_batched(&args, o[0].starts, o[1].starts) ? TT_OK : eng_not_mine;
 }
 

@@ -1,6 +1,7 @@
 /* fast_norm.c - softmax and normalisation over the last dimension: cuts rows into tasks for kernel_row.h.
  * Part of composite.c; knows no graph. */
 #include "engine/composite.h"
+#include "engine/fast.h"
 #include <math.h>
 #include <string.h>
 
@@ -48,7 +49,84 @@ static tt_status run_softmax(const eng_tensor *x, const void *y, bool log, eng_t
     return TT_OK;
 }
 
+/* ---- softmax down the columns: a block of neighbours at a time, as f32 ---- */
+enum { COLUMN_BLOCK = 64 };
+
+typedef struct column_softmax { const eng_kernels *kernels; tt_dtype type; int64_t n, inner, blocks; bool log; const char *x; char *y; } column_softmax;
+
+FAST_CLONES static void raise_top(float *restrict top, const float *restrict x, int64_t w) {
+    for (int64_t c = 0; c < w; c++)
+        top[c] = (x[c] > top[c]) | (x[c] != x[c]) ? x[c] : top[c];
+}
+
+FAST_CLONES static void take_off(float *restrict x, const float *restrict what, int64_t w) {
+    for (int64_t c = 0; c < w; c++)
+        x[c] -= what[c];
+}
+
+FAST_CLONES static void scale_by(float *restrict x, const float *restrict factor, int64_t w) {
+    for (int64_t c = 0; c < w; c++)
+        x[c] *= factor[c];
+}
+
+FAST_CLONES static void invert(float *x, int64_t w) {
+    for (int64_t c = 0; c < w; c++)
+        x[c] = 1 / x[c];
+}
+
+/* Rows of w columns of `laid`, one after the other: the values, in the end the results. */
+static void column_block(const column_softmax *s, float *laid, float *work, int64_t w) {
+    float top[COLUMN_BLOCK], sum[COLUMN_BLOCK] = {0};
+    memcpy(top, laid, sizeof *top * (size_t)w);
+    for (int64_t r = 1; r < s->n; r++)
+        raise_top(top, laid + r * w, w);
+    for (int64_t r = 0; r < s->n; r++)
+        take_off(laid + r * w, top, w);
+    float *powers = s->log ? work : laid;
+    eng_vexp(powers, laid, s->n * w);
+    for (int64_t r = 0; r < s->n; r++)
+        s->kernels->add(sum, powers + r * w, w);
+    if (s->log)
+        eng_vlog(sum, sum, w);
+    else
+        invert(sum, w);
+    for (int64_t r = 0; r < s->n; r++)
+        if (s->log)
+            take_off(laid + r * w, sum, w);
+        else
+            scale_by(laid + r * w, sum, w);
+}
+
+static void column_softmax_range(void *context, int64_t from, int64_t to) {
+    const column_softmax *s = context;
+    const int64_t size = tt_dtype_size(s->type), block = s->n * COLUMN_BLOCK;
+    float *laid = eng_scratch_need(ENG_SLOT_A, (size_t)(block * 8)), *work = laid + block;
+    for (int64_t i = from; i < to; i++) {
+        const int64_t first = i % s->blocks * COLUMN_BLOCK, w = eng_min(COLUMN_BLOCK, s->inner - first);
+        const int64_t at = (i / s->blocks * s->n * s->inner + first) * size;
+        for (int64_t r = 0; r < s->n; r++)
+            s->kernels->widen(s->type, laid + r * w, s->x + at + r * s->inner * size, w);
+        column_block(s, laid, work, w);
+        s->kernels->narrow_rows(s->type, s->y + at, s->inner, laid, w, s->n, w);
+    }
+}
+
+static tt_status run_column_softmax(const eng_tensor *x, int dim, bool log, eng_tensor *out) {
+    column_softmax s = {.kernels = eng_kernels_get(), .type = x->type.dtype, .n = x->type.dims[dim], .inner = 1, .log = log, .x = x->data, .y = out->data};
+    for (int d = dim + 1; d < x->type.rank; d++)
+        s.inner *= x->type.dims[d];
+    const int64_t elements = hlo_type_elements(&x->type);
+    if (!elements)
+        return TT_OK;
+    s.blocks = eng_blocks(s.inner, COLUMN_BLOCK);
+    fast_ranges(elements / (s.n * s.inner) * s.blocks, eng_max(1, 16384 / (s.n * COLUMN_BLOCK)), column_softmax_range, &s);
+    return TT_OK;
+}
+
 tt_status eng_softmax(const char *attributes, const eng_tensor *in, eng_tensor *out) {
+    const int dim = (int)eng_composite_attr_double(attributes, "dim", in->type.rank - 1);
+    if (dim < in->type.rank - 1)
+        return run_column_softmax(in, dim, eng_composite_attr_bool(attributes, "log", false), out);
     return run_softmax(&in[0], NULL, eng_composite_attr_bool(attributes, "log", false), &out[0]);
 }
 

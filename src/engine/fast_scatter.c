@@ -45,7 +45,7 @@ static int64_t update_offset(const scatter *s, int64_t window) {
 enum { TABLE = 2048, NO_KIND = -1, LARGER_F32 = 200, SMALLER_F32 };
 
 static bool is_single(const scatter *s) {
-    return s->rows && s->run == 1 && !s->n_outer && s->p->vector <= 1 && s->p->rows;
+    return s->rows && s->run == 1 && !s->n_outer;
 }
 
 static int element_kind(const scatter *s) {

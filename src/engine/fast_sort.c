@@ -529,6 +529,33 @@ static void top_of_sorted(const top *t, const char *x, char *values, int32_t *pl
     free(sorted);
 }
 
+static FAST_CLONES int64_t first_equal(const float *x, float value, int64_t n) {
+    int64_t at = 0;
+    for (; at + 64 <= n; at += 64) {
+        int hits = 0;
+        for (int64_t i = 0; i < 64; i++)
+            hits |= x[at + i] == value;
+        if (hits)
+            break;
+    }
+    while (at < n && x[at] != value)
+        at++;
+    return at;
+}
+
+/* The best of a row of f32; false: it is a NaN, or a zero, of which there are two kinds. */
+static bool best_of(const top *t, const char *x, char *value, int32_t *place) {
+    float best;
+    if (t->k != 1 || t->order.dtype != TT_F32)
+        return false;
+    loop_find(HLO_MAXIMUM + LOOP_ROW, TT_F32, TT_F32, 0)(&best, x, NULL, NULL, t->length);
+    if (best != best || best == 0)
+        return false;
+    memcpy(value, &best, sizeof best);
+    *place = (int32_t)first_equal((const float *)(const void *)x, best, t->length);
+    return true;
+}
+
 static void top_range(void *context, int64_t from, int64_t to) {
     const top *t = context;
     const int64_t size = t->order.size, full = loop_max(2 * t->k, TOP_BLOCK);
@@ -538,6 +565,8 @@ static void top_range(void *context, int64_t from, int64_t to) {
         char *values = (char *)t->out->data + r * t->k * size;
         int32_t *at = (int32_t *)t->out[1].data + r * t->k;
         row here = {.s = &s, .x = (const char *)t->in->data + r * t->length * size, .at_bits = t->at_bits};
+        if (best_of(t, here.x, values, at))
+            continue;
         if (!row_fits(t, &here)) {
             top_of_sorted(t, here.x, values, at);
             continue;

@@ -1,11 +1,13 @@
 /* loop_rare.c - tile kernels that gain nothing from vectors written by hand: functions of libm one element at a time, complex
  * arithmetic, integer powers, and conversions of wide numbers to 16-bit floats. */
-#include "engine/loop.h"
+#include "engine/fast.h"
 #include "engine/ref.h"
 #include <math.h>
 #include <string.h>
 
 #define KERNEL(name) static void name(void *dv, const void *av, const void *bv, const void *cv, int64_t n)
+/* plain loops that the compiler makes vectors of */
+#define CLONED(name) static FAST_CLONES void name(void *dv, const void *av, const void *bv, const void *cv, int64_t n)
 #define UNUSED3 (void)av, (void)bv, (void)cv
 
 /* Elements go through f32 in blocks, converted by the vector kernels. */
@@ -148,31 +150,36 @@ static double u64_to_odd(uint64_t x) {
     return x >> 63 ? 2 * i64_to_odd((int64_t)(x >> 1 | (x & 1))) : i64_to_odd((int64_t)x);
 }
 #define same(x) ((double)(x))
-#define WIDE_TO_HALF(from, T, type, exact)                                                        \
-    KERNEL(k_convert_##from##_##type) {                                                           \
+enum { SMALL = 1 << 24 }; /* integers up to here are f32 */
+#define WIDE_TO_HALF(from, T, type, exact, small)                                                   \
+    CLONED(k_convert_##from##_##type) {                                                           \
         float x[BLOCK];                                                                           \
         loop_kernel put = loop_find(HLO_CONVERT, TT_F32, TT_##type, 0);                           \
         const T *a = av;                                                                          \
         UNUSED3;                                                                                  \
         for (int64_t at = 0; at < n; at += BLOCK) {                                               \
-            int64_t m = loop_min(BLOCK, n - at);                                                  \
-            for (int64_t i = 0; i < m; i++)                                                       \
+            int64_t m = loop_min(BLOCK, n - at), fits = 1;                                        \
+            for (int64_t i = 0; i < m; i++) {                                                     \
+                x[i] = (float)a[at + i];                                                          \
+                fits &= a[at + i] <= SMALL && -a[at + i] <= SMALL;                                \
+            }                                                                                     \
+            for (int64_t i = 0; i < m && !(fits && small); i++)                                   \
                 x[i] = to_odd(exact(a[at + i]));                                                  \
             put((uint16_t *)dv + at, x, NULL, NULL, m);                                           \
         }                                                                                         \
     }
-WIDE_TO_HALF(F64, double, BF16, same)
-WIDE_TO_HALF(F64, double, F16, same)
-WIDE_TO_HALF(I32, int32_t, BF16, same)
-WIDE_TO_HALF(I32, int32_t, F16, same)
-WIDE_TO_HALF(U32, uint32_t, BF16, same)
-WIDE_TO_HALF(U32, uint32_t, F16, same)
-WIDE_TO_HALF(I64, int64_t, BF16, i64_to_odd)
-WIDE_TO_HALF(I64, int64_t, F16, i64_to_odd)
-WIDE_TO_HALF(U64, uint64_t, BF16, u64_to_odd)
-WIDE_TO_HALF(U64, uint64_t, F16, u64_to_odd)
+WIDE_TO_HALF(F64, double, BF16, same, 0)
+WIDE_TO_HALF(F64, double, F16, same, 0)
+WIDE_TO_HALF(I32, int32_t, BF16, same, 1)
+WIDE_TO_HALF(I32, int32_t, F16, same, 1)
+WIDE_TO_HALF(U32, uint32_t, BF16, same, 0)
+WIDE_TO_HALF(U32, uint32_t, F16, same, 0)
+WIDE_TO_HALF(I64, int64_t, BF16, i64_to_odd, 1)
+WIDE_TO_HALF(I64, int64_t, F16, i64_to_odd, 1)
+WIDE_TO_HALF(U64, uint64_t, BF16, u64_to_odd, 0)
+WIDE_TO_HALF(U64, uint64_t, F16, u64_to_odd, 0)
 
-KERNEL(k_convert_BF16_F64) {
+CLONED(k_convert_BF16_F64) {
     double *d = dv;
     const uint16_t *a = av;
     UNUSED3;
@@ -194,21 +201,21 @@ KERNEL(k_convert_F16_F64) {
 
 /* ---- complex: pairs (re, im) ---- */
 #define COMPLEX(type, T, hypot_)                                                                  \
-    KERNEL(k_add_##type) {                                                                        \
+    CLONED(k_add_##type) {                                                                        \
         T *d = dv;                                                                                \
         const T *a = av, *b = bv;                                                                 \
         UNUSED3;                                                                                  \
         for (int64_t i = 0; i < 2 * n; i++)                                                       \
             d[i] = a[i] + b[i];                                                                   \
     }                                                                                             \
-    KERNEL(k_subtract_##type) {                                                                   \
+    CLONED(k_subtract_##type) {                                                                   \
         T *d = dv;                                                                                \
         const T *a = av, *b = bv;                                                                 \
         UNUSED3;                                                                                  \
         for (int64_t i = 0; i < 2 * n; i++)                                                       \
             d[i] = a[i] - b[i];                                                                   \
     }                                                                                             \
-    KERNEL(k_multiply_##type) {                                                                   \
+    CLONED(k_multiply_##type) {                                                                   \
         T *d = dv;                                                                                \
         const T *a = av, *b = bv;                                                                 \
         UNUSED3;                                                                                  \
@@ -218,14 +225,14 @@ KERNEL(k_convert_F16_F64) {
             d[2 * i + 1] = p * s + q * r;                                                         \
         }                                                                                         \
     }                                                                                             \
-    KERNEL(k_negate_##type) {                                                                     \
+    CLONED(k_negate_##type) {                                                                     \
         T *d = dv;                                                                                \
         const T *a = av;                                                                          \
         UNUSED3;                                                                                  \
         for (int64_t i = 0; i < 2 * n; i++)                                                       \
             d[i] = -a[i];                                                                         \
     }                                                                                             \
-    KERNEL(k_conj_##type) {                                                                       \
+    CLONED(k_conj_##type) {                                                                       \
         T *d = dv;                                                                                \
         const T *a = av;                                                                          \
         UNUSED3;                                                                                  \
@@ -234,28 +241,28 @@ KERNEL(k_convert_F16_F64) {
             d[2 * i + 1] = -a[2 * i + 1];                                                         \
         }                                                                                         \
     }                                                                                             \
-    KERNEL(k_real_##type) {                                                                       \
+    CLONED(k_real_##type) {                                                                       \
         T *d = dv;                                                                                \
         const T *a = av;                                                                          \
         UNUSED3;                                                                                  \
         for (int64_t i = 0; i < n; i++)                                                           \
             d[i] = a[2 * i];                                                                      \
     }                                                                                             \
-    KERNEL(k_imag_##type) {                                                                       \
+    CLONED(k_imag_##type) {                                                                       \
         T *d = dv;                                                                                \
         const T *a = av;                                                                          \
         UNUSED3;                                                                                  \
         for (int64_t i = 0; i < n; i++)                                                           \
             d[i] = a[2 * i + 1];                                                                  \
     }                                                                                             \
-    KERNEL(k_abs_##type) {                                                                        \
+    CLONED(k_abs_##type) {                                                                        \
         T *d = dv;                                                                                \
         const T *a = av;                                                                          \
         UNUSED3;                                                                                  \
         for (int64_t i = 0; i < n; i++)                                                           \
             d[i] = hypot_(a[2 * i], a[2 * i + 1]);                                                \
     }                                                                                             \
-    KERNEL(k_complex_##type) {                                                                    \
+    CLONED(k_complex_##type) {                                                                    \
         T *d = dv;                                                                                \
         const T *a = av, *b = bv;                                                                 \
         UNUSED3;                                                                                  \
@@ -264,14 +271,14 @@ KERNEL(k_convert_F16_F64) {
             d[2 * i + 1] = b[i];                                                                  \
         }                                                                                         \
     }                                                                                             \
-    KERNEL(k_eq_##type) {                                                                         \
+    CLONED(k_eq_##type) {                                                                         \
         uint8_t *d = dv;                                                                          \
         const T *a = av, *b = bv;                                                                 \
         UNUSED3;                                                                                  \
         for (int64_t i = 0; i < n; i++)                                                           \
             d[i] = a[2 * i] == b[2 * i] && a[2 * i + 1] == b[2 * i + 1];                          \
     }                                                                                             \
-    KERNEL(k_ne_##type) {                                                                         \
+    CLONED(k_ne_##type) {                                                                         \
         uint8_t *d = dv;                                                                          \
         const T *a = av, *b = bv;                                                                 \
         UNUSED3;                                                                                  \
