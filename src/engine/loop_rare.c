@@ -183,8 +183,12 @@ CLONED(k_convert_BF16_F64) {
     double *d = dv;
     const uint16_t *a = av;
     UNUSED3;
-    for (int64_t i = 0; i < n; i++)
-        d[i] = (double)tt_bf16_to_f32(a[i]);
+    for (int64_t i = 0; i < n; i++) {
+        const uint32_t bits = (uint32_t)a[i] << 16;
+        float f;
+        memcpy(&f, &bits, sizeof f);
+        d[i] = (double)f;
+    }
 }
 KERNEL(k_convert_F16_F64) {
     float x[BLOCK];
