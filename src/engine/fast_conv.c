@@ -475,12 +475,18 @@ tt_status conv_in_order(conv *c) {
         return TT_OK;
     if (c->y_dtype == c->dtype && conv_direct(c))
         return TT_OK;
+    int64_t copied = 0;
+    if (conv_has_lines(c))
+        TT_TRY(conv_pad(c, 0, &copied));
+    if (c->shifted) {
+        conv_by_lines(c);
+        return TT_OK;
+    }
     bool done = false;
     if (!c->tap_major && c->y_out != 1 && c->taps > 1)
         TT_TRY(conv_by_lanes(c, 1, &done));
     if (done)
         return TT_OK;
-    int64_t copied = 0;
     c->images_apart = whole_images(c);
     /* few products for each element of a panel: to clip every tap at the edges would take longer than they do */
     const bool light = c->by_columns && c->taps > 1 && c->outs >= 8 && c->channels * c->outs <= LIGHT;

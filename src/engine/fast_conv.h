@@ -70,6 +70,9 @@ tt_status conv_in_order(conv *);
 tt_status conv_by_lanes(const conv *phases, int64_t n, bool *out_done);
 /* Direct forms for groups of one channel and for short sums of long rows; false: not one of theirs. */
 bool conv_direct(const conv *);
+/* Weight gradients of a few channels; of a padded copy (conv_pad). */
+bool conv_has_lines(const conv *);
+void conv_by_lines(const conv *);
 static inline void conv_locate(const conv *c, int64_t column, int64_t *out_n, int64_t out_pos[CONV_DIMS]) {
     int64_t at = c->images_inner ? column / c->batch : column % c->positions;
     *out_n = c->images_inner ? column % c->batch : column / c->positions;

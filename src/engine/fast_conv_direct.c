@@ -1,10 +1,10 @@
-/* fast_conv_direct.c - convolutions that make poor products: one input channel a group (depthwise) or a few, and
- * few outputs summed over long rows (the weight gradient of a depthwise convolution). */
+/* fast_conv_direct.c - convolutions that make poor products: one input channel a group (depthwise) or a few, few outputs
+ * summed over long rows (the weight gradient of a depthwise convolution), and the weight gradient of a few channels. */
 #include "engine/fast_conv.h"
 #include "engine/fast.h"
 #include <string.h>
 
-enum { MOST_OUTS = 4, MOST_CHANNELS = 8, MOST_TAPS = 256, MOST_POSITIONS = 128 };
+enum { MOST_OUTS = 4, MOST_CHANNELS = 8, MOST_TAPS = 256, MOST_POSITIONS = 128, MOST_COLUMNS = 512, LINE_TAPS = 256 };
 
 /* ---- depthwise: sums of shifted rows of a padded copy of one channel ---- */
 typedef struct depthwise {
@@ -232,4 +232,67 @@ bool conv_direct(const conv *c) {
         in_order(&c->dim[1]) && in_order(inner))
         return run_rows(c);
     return false;
+}
+
+/* ---- weight gradients of a few channels: few columns, which panels would fill piece by piece. Rows and columns change places:
+ * the positions of a line of y, neighbours in x, are the rows of a tile, read where they lie; outs are its lanes ---- */
+typedef struct lines {
+    const conv *c;
+    int64_t lanes, panels, steps; /* outs of a tile; tiles a group; taps at a time */
+    const int32_t *x_at, *w_at;   /* by tap, in bytes */
+} lines;
+
+static void lines_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const lines *l = context;
+    const conv *c = l->c;
+    const conv_dim *d = c->dim;
+    const eng_flavor *f = c->f;
+    const int64_t g = task / l->panels, o = task % l->panels * l->lanes, m = eng_min(c->outs - o, l->lanes), rows = d[2].out;
+    char *w = eng_scratch_need(ENG_SLOT_B, (size_t)((l->steps + 1) * f->nr * 4)); /* whole vectors are read */
+    float *sums = eng_scratch_need(ENG_SLOT_C, (size_t)(c->columns * f->nr * 4));
+    memset(w, 0, (size_t)((l->steps + 1) * f->nr * 4));
+    for (int64_t k = 0; k < c->k;) {
+        const int64_t t = k % c->taps, count = eng_min(l->steps, c->taps - t);
+        conv_pack_weights(c, g, o, m, k, count, w);
+        for (int64_t line = 0; line < c->columns / rows; line++) {
+            int64_t n, pos[CONV_DIMS];
+            conv_locate(c, line * rows, &n, pos);
+            const char *x = c->x + (g * c->x_group + n * c->x_batch + k / c->taps * c->x_channel + pos[0] * d[0].step * d[0].x +
+                                    pos[1] * d[1].step * d[1].x) * c->bytes;
+            f->lanes[rows](count, x, c->bytes, l->x_at + t, w, w + f->nr / 2 * 4, m == f->nr ? l->w_at : l->w_at + l->steps, x, l->x_at + t,
+                           sums + line * rows * f->nr, f->nr, k > 0);
+        }
+        k += count;
+    }
+    for (int64_t n = 0; n < c->batch; n++)
+        f->unlay(TT_F32, c->y + (g * c->y_group + o * c->y_out + n * c->y_batch) * 4, c->y_out, sums + n * c->positions * f->nr, f->nr, m,
+                 c->positions);
+}
+
+bool conv_has_lines(const conv *c) {
+    const conv_dim *inner = &c->dim[2];
+    const int64_t elements = inner->in * c->dim[1].in * c->dim[0].in;
+    return c->dtype == TT_F32 && c->y_dtype == TT_F32 && c->batch <= 4 && inner->out >= 3 && inner->out <= c->f->mr && c->taps >= 256 &&
+           c->outs >= c->f->nr / 2 && inner->x == 1 && inner->step == 1 && c->y_linear && c->columns <= MOST_COLUMNS && !c->tap_major && elements < (int64_t)1 << 27;
+}
+
+void conv_by_lines(const conv *c) {
+    lines l = {.c = c, .lanes = c->f->nr, .steps = LINE_TAPS};
+    l.panels = eng_blocks(c->outs, l.lanes);
+    int32_t *x_at = TT_NEW_N(c->arena, int32_t, c->taps), *w_at = TT_NEW_N(c->arena, int32_t, 2 * l.steps);
+    for (int64_t t = 0; t < c->taps; t++) {
+        int64_t tap[CONV_DIMS], at = 0;
+        conv_tap(c, t, tap);
+        for (int i = 0; i < CONV_DIMS; i++)
+            at += c->dim[i].at[tap[i]] * c->dim[i].x;
+        x_at[t] = (int32_t)(at * c->bytes);
+    }
+    for (int64_t t = 0; t < l.steps; t++) {
+        w_at[t] = (int32_t)(t * l.lanes * 4);
+        w_at[l.steps + t] = (int32_t)(t * (c->outs % l.lanes) * 4); /* of the last outs */
+    }
+    l.x_at = x_at;
+    l.w_at = w_at;
+    eng_parallel(c->groups * l.panels, lines_task, &l);
 }
