@@ -40,7 +40,8 @@ static void weights_task(void *context, int64_t task, int worker) {
     const int64_t g = task / w->row_panels, i = task % w->row_panels * w->mr, m = eng_min(c->outs - i, w->mr);
     float *words = eng_scratch_need(ENG_SLOT_B, (size_t)(c->k * m * 4));
     conv_pack_weights(c, g, i, m, 0, c->k, (char *)words);
-    const uint32_t odd = c->kernels->winograd_w(words, w->k, m, weights_of(w, g, i), w->k * m);
+    const int64_t k_words = c->tap_major ? m : 9 * m, tap_words = c->tap_major ? c->channels * m : m;
+    const uint32_t odd = c->kernels->winograd_w(words, k_words, tap_words, w->k, m, weights_of(w, g, i), w->k * m);
     for (int64_t r = 0; r < m; r++)
         w->odd_rows[g * c->outs + i + r] = odd >> r & 1;
 }
@@ -65,19 +66,42 @@ static int64_t tile_start(const winograd *w, int64_t row) {
     return row / w->step_y * 2 * w->step_y + row % w->step_y;
 }
 
+/* Rows of x that lie side by side. */
+typedef struct rows {
+    const float *x;
+    int64_t row, channel;
+} rows;
+
+/* The elements that `n` rows from x on have in reach; those of channels that lie together are brought into planes first. */
+static rows rows_of_x(const winograd *w, const float *x, int64_t n) {
+    const conv *c = w->c;
+    const conv_dim *d = c->dim;
+    if (!c->tap_major || n <= 0)
+        return (rows){x, d[1].x, c->x_channel};
+    const int64_t plane = n * w->taken;
+    float *planes = eng_scratch_need(ENG_SLOT_C, (size_t)(c->channels * plane * 4));
+    if (d[1].x == w->taken * d[2].x)
+        c->kernels->transpose(4, planes, plane, x, d[2].x, plane, c->channels);
+    else
+        for (int64_t r = 0; r < n; r++)
+            c->kernels->transpose(4, planes + r * w->taken, plane, x + r * d[1].x, d[2].x, w->taken, c->channels);
+    return (rows){planes, w->taken, plane};
+}
+
 /* `count` tiles of a plane of y, from tile a on, become columns from `at` on of v. */
 static void transform_plane(const winograd *w, int64_t g, int64_t plane, int64_t a, int64_t count, float *v, int64_t at) {
     const conv *c = w->c;
     const conv_dim *d = c->dim;
     const int64_t image = plane / d[0].out, z = plane % d[0].out, nr = w->f->nr;
     const int64_t top = a / w->tw / w->step_y * 2 * w->step_y;
-    const int64_t rows = tile_start(w, ((a + count - 1) / w->tw / w->step_y + 1) * w->step_y) + 2 * w->step_y - top;
-    const int64_t line = 2 * w->half, size = (rows * line + 2 * nr) * 4; /* whole vectors are read */
+    const int64_t n_rows = tile_start(w, ((a + count - 1) / w->tw / w->step_y + 1) * w->step_y) + 2 * w->step_y - top;
+    const int64_t line = 2 * w->half, size = (n_rows * line + 2 * nr) * 4; /* whole vectors are read */
     float *split = eng_scratch_need(ENG_SLOT_A, (size_t)size);
     memset(split, 0, (size_t)size);
     int64_t first, end;
-    conv_valid(w->low_y + top, 1, d[1].in, rows, &first, &end);
-    const float *x = (const float *)(const void *)c->x + g * c->x_group + image * c->x_batch + (w->low_y + top) * d[1].x + w->first;
+    conv_valid(w->low_y + top, 1, d[1].in, n_rows, &first, &end);
+    const rows x = rows_of_x(w, (const float *)(const void *)c->x + g * c->x_group + image * c->x_batch + (w->low_y + top + first) * d[1].x +
+                                    w->first * d[2].x, end - first);
     bool odd = false, blank = true;
     for (int64_t k = 0; k < w->k; k++) {
         const int64_t in_z = z * d[0].step + d[0].at[k % w->kz];
@@ -86,9 +110,9 @@ static void transform_plane(const winograd *w, int64_t g, int64_t plane, int64_t
             memset(split, 0, (size_t)size);
         blank = !inside;
         for (int64_t r = first; r < end && inside; r++) {
-            const float *from = x + k / w->kz * c->x_channel + in_z * d[0].x + r * d[1].x;
+            const float *from = x.x + k / w->kz * x.channel + in_z * d[0].x + (r - first) * x.row;
             for (int64_t i = 0; i < w->taken; i += 16) /* channels lie too far apart for the processor to guess */
-                __builtin_prefetch(from + CHANNELS_AHEAD * c->x_channel + i);
+                __builtin_prefetch(from + CHANNELS_AHEAD * x.channel + i);
             odd |= c->kernels->winograd_split(from, w->taken, w->step, split + r * line + w->even, split + r * line + w->odd);
         }
         for (int64_t done = 0; done < count;) {
@@ -113,13 +137,13 @@ static void put_rows(const winograd *w, int64_t g, int64_t i, int64_t m, int64_t
         const int64_t plane = (column + done) / w->tiles, a = (column + done) % w->tiles;
         const segment s = next_segment(w, a, done, eng_min(n - done, w->tiles - a));
         const int64_t line = tile_start(w, s.row);
-        const eng_winograd_rows rows = {.ld = m * nr, .sums_row = nr, .y_out = c->y_out, .step = w->step,
+        const eng_winograd_rows put = {.ld = m * nr, .sums_row = nr, .y_out = c->y_out, .step = w->step,
                                         .count = eng_min(2 * s.n, d[2].out - 2 * s.t),
                                         .second = line + w->step_y < d[1].out ? w->step_y * d[1].y : 0};
         float *y = (float *)(void *)c->y + g * c->y_group + i * c->y_out + plane / d[0].out * c->y_batch + plane % d[0].out * d[0].y +
                    line * d[1].y + 2 * s.t;
         if (line < d[1].out)
-            c->kernels->winograd_y(&rows, sums + s.lane, m, y);
+            c->kernels->winograd_y(&put, sums + s.lane, m, y);
         done += s.n;
     }
 }
@@ -162,7 +186,7 @@ static bool set_tiles(winograd *w) {
     const conv *c = w->c;
     const conv_dim *d = c->dim;
     if (c->dtype != TT_F32 || c->y_dtype != TT_F32 || c->channels < LEAST_CHANNELS || c->outs < LEAST_CHANNELS || !three(&d[1]) ||
-        !three(&d[2]) || d[2].x != 1 || d[2].y != 1 || !tt_env_int(TT_ENV_WINOGRAD))
+        !three(&d[2]) || (c->tap_major ? d[0].in * d[0].n_taps != 1 : d[2].x != 1) || d[2].y != 1 || !tt_env_int(TT_ENV_WINOGRAD))
         return false;
     w->kz = d[0].n_taps;
     w->k = c->channels * w->kz;

@@ -74,14 +74,14 @@ INLINE void winograd_g(vf w[4]) {
     w[1] = ends + middle;
 }
 
-/* `w`: words [k][tap][row] of m rows; one vector holds the rows of a tile. Returns those that split would report. */
-static uint32_t winograd_w(const float *w, int64_t k, int64_t m, float *to, int64_t ld) {
+/* `w`: words of m rows, those of k and of taps so far apart; one vector holds the rows of a tile. Returns those that split would report. */
+static uint32_t winograd_w(const float *w, int64_t k_words, int64_t tap_words, int64_t k, int64_t m, float *to, int64_t ld) {
     vi bad = {};
-    for (int64_t i = 0; i < k; i++, w += 9 * m, to += m) {
+    for (int64_t i = 0; i < k; i++, w += k_words, to += m) {
         vf g[4][4];
         _Pragma("GCC unroll 3") for (int r = 0; r < 3; r++) {
             _Pragma("GCC unroll 3") for (int q = 0; q < 3; q++) {
-                g[r][q] = v_load_n(w + (3 * r + q) * m, m);
+                g[r][q] = v_load_n(w + (3 * r + q) * tap_words, m);
                 bad |= ((vi)g[r][q] & 0x7fffffff) > ENG_WINOGRAD_MOST;
             }
             winograd_g(g[r]);

@@ -137,10 +137,10 @@ typedef struct eng_kernels {
                       int64_t step, const void *a, int64_t a_row, int64_t rows, int64_t n, double *sums);
     /* Winograd's F(2x2, 3x3) (kernel_winograd.h), tiles as lanes. split: a line of x apart into pieces of `step` elements; true: it
      * holds what is no number or beyond ENG_WINOGRAD_MOST. x: n tiles of four lines, odd pieces `odd` elements on, to 16 places ld
-     * apart. w: words [k][tap][m] of rows to 16 places [k][m]; a bit for each row that split would report. y: m rows of sums. */
+     * apart. w: words of m rows, by k and tap, to 16 places [k][m]; a bit for each row that split would report. y: m rows of sums. */
     bool (*winograd_split)(const float *x, int64_t n, int64_t step, float *even, float *odd);
     void (*winograd_x)(const float *const lines[4], int64_t odd, int64_t step, int64_t n, float *to, int64_t ld);
-    uint32_t (*winograd_w)(const float *w, int64_t k, int64_t m, float *to, int64_t ld);
+    uint32_t (*winograd_w)(const float *w, int64_t k_words, int64_t tap_words, int64_t k, int64_t m, float *to, int64_t ld);
     void (*winograd_y)(const eng_winograd_rows *, const float *sums, int64_t m, float *y);
     /* dst[k * ldd + i] = src[i * ld + k], i < n, k < count; elements of 2, 4 or 8 bytes */
     void (*transpose)(int element_bytes, void *dst, int64_t ldd, const void *src, int64_t ld, int64_t n,

@@ -438,6 +438,10 @@ TEST(convolutions_by_size) {
                 int orders[3][4] = {{0, 1, 2, 3}, {1, 0, 2, 3}, {0, 1, 2, 3}}; /* the kernel as [out, in] or as [in, out] */
                 if (below(2))
                     memcpy(orders[1], (int[4]){0, 1, 2, 3}, sizeof orders[1]);
+                if (below(4) == 0) { /* channels innermost */
+                    memcpy(orders[0], (int[4]){0, 2, 3, 1}, sizeof orders[0]);
+                    memcpy(orders[1], (int[4]){1, 2, 3, 0}, sizeof orders[1]);
+                }
                 s.odd = types[t] == TT_F32 && below(2);
                 for (int d = 0; d < 2; d++) {
                     s.x[d] = cases[i].x[d];
