@@ -193,8 +193,8 @@ static void tiny_range(void *context, int64_t from, int64_t to) {
         for (int64_t i = 0; i < p->m; i++)
             for (int64_t j = 0; j < p->n; j++) {
                 const float *x = a + i * a_row, *y = b + j * b_column;
-                float sum = x[0] * y[0];
-                for (int64_t l = 1; l < p->k; l++)
+                float sum = 0;
+                for (int64_t l = 0; l < p->k; l++)
                     sum += x[l * a_step] * y[l * b_step];
                 c[i * p->ldc + j] = sum;
             }

@@ -116,7 +116,7 @@ tt_status eng_fast_pad(eng_run *run, const hlo_graph *g, const hlo_node *node, c
 
 /* ---- pieces ---- */
 
-enum { PART_BYTES = 1 << 16 };
+enum { PART_BYTES = 1 << 18 };
 
 void fast_move_plan(fast_move *m, const hlo_type *result) {
     int64_t strides[HLO_MAX_RANK], bytes = hlo_type_bytes(result);

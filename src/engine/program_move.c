@@ -27,7 +27,7 @@ static int position(const eng_planner *p, const hlo_block *b, hlo_ref r) {
     return at >= 0 && at < b->n_nodes && b->nodes[at] == r ? at : -1;
 }
 
-/* Which nodes others read through: all their readers move elements as well, singly if a second reading would cost. */
+/* Which nodes others read through: all their readers move elements as well; of a transpose one, since a second reading would cost. */
 void eng_moves_find(eng_planner *p, const hlo_block *b, const int *group, const bool *is_result, bool *out_lazy) {
     enum { NEEDED = 1 << 20 };
     int *uses = TT_NEW_N(p->temporary, int, b->n_nodes + 1), *depth = TT_NEW_N(p->temporary, int, b->n_nodes + 1);
@@ -52,7 +52,7 @@ void eng_moves_find(eng_planner *p, const hlo_block *b, const int *group, const 
     }
     for (int i = 0; i < b->n_nodes; i++) {
         const hlo_node *n = hlo_node_at(p->g, b->nodes[i]);
-        const int most = n->op == HLO_TRANSPOSE || n->op == HLO_CONCATENATE ? 1 : NEEDED - 1;
+        const int most = n->op == HLO_TRANSPOSE ? 1 : NEEDED - 1;
         depth[i] = pieces[i] = 1;
         if (group[i] != -1 || !moves(n))
             continue;
@@ -60,7 +60,8 @@ void eng_moves_find(eng_planner *p, const hlo_block *b, const int *group, const 
         for (uint32_t k = 0; k < n->n_operands; k++) {
             const int at = position(p, b, n->operands[k]);
             depth[i] = at >= 0 && out_lazy[at] && depth[at] >= depth[i] ? depth[at] + 1 : depth[i];
-            pieces[i] += n->op == HLO_CONCATENATE ? (at >= 0 && out_lazy[at] ? pieces[at] : 1) : 0;
+            const int below = at >= 0 && out_lazy[at] ? pieces[at] : 1;
+            pieces[i] = n->op == HLO_CONCATENATE ? pieces[i] + below : below;
         }
         out_lazy[i] = uses[i] > 0 && uses[i] <= most && depth[i] < MOST_DEPTH && pieces[i] <= MOST_PIECES;
     }
@@ -171,37 +172,106 @@ static int add_input(builder *m, hlo_ref r) {
     return m->n_inputs++;
 }
 
-/* Pieces for value r, which lies in the result at to_offset with strides `to` (elements). */
-static bool add_pieces(builder *m, hlo_ref r, bool root, const int64_t *to, int64_t to_offset) {
-    const hlo_graph *g = m->p->g;
-    const hlo_node *n = hlo_node_at(g, r);
-    const bool through = root || is_lazy(m->p, m->b, m->lazy, r);
-    int64_t strides[HLO_MAX_RANK] = {0};
-    if (through && n->op == HLO_CONCATENATE) {
-        const int dim = (int)hlo_attr_int(n, HLO_A_DIMENSION, 0);
-        for (uint32_t k = 0; k < n->n_operands; k++) {
-            if (hlo_type_elements(hlo_type_of(g, n->operands[k])) && !add_pieces(m, n->operands[k], false, to, to_offset))
+/* What is wanted of a value, and where it goes in the result: strides and offset in elements. */
+typedef struct part { int64_t start[HLO_MAX_RANK], size[HLO_MAX_RANK], to[HLO_MAX_RANK], to_offset; } part;
+
+static bool add_pieces(builder *m, hlo_ref r, bool root, const part *w);
+
+static bool is_through(const builder *m, hlo_ref r, bool root) {
+    return root || is_lazy(m->p, m->b, m->lazy, r);
+}
+
+/* Is there a concatenation, not in memory, under slices by ones and reverses? */
+static bool is_over_concatenation(const builder *m, hlo_ref r, bool root) {
+    for (;; root = false) {
+        const hlo_node *n = hlo_node_at(m->p->g, r);
+        if (!is_through(m, r, root) || n->op == HLO_CONCATENATE)
+            return is_through(m, r, root);
+        const hlo_ints steps = hlo_attr_ints(n, HLO_A_STRIDES);
+        if (n->op != HLO_REVERSE && n->op != HLO_SLICE)
+            return false;
+        for (int d = 0; n->op == HLO_SLICE && d < steps.n; d++)
+            if (steps.v[d] != 1)
                 return false;
-            to_offset += hlo_type_of(g, n->operands[k])->dims[dim] * to[dim];
-        }
-        return true;
+        r = n->operands[0];
     }
-    if (through && n->op == HLO_RESHAPE && hlo_node_at(g, n->operands[0])->op == HLO_CONCATENATE && is_lazy(m->p, m->b, m->lazy, n->operands[0]) &&
-        reshape_strides(n->type, to, hlo_type_of(g, n->operands[0]), strides))
-        return add_pieces(m, n->operands[0], false, strides, to_offset);
-    view v;
-    view_of(m->p, m->b, m->lazy, r, root, &v);
-    if (m->n_pieces == MOST_PIECES || v.base == 0 || (root && v.base == r))
-        return false;
-    const int64_t size = tt_dtype_size(n->type->dtype);
-    fast_piece *q = &m->pieces[m->n_pieces++];
-    *q = (fast_piece){.input = add_input(m, v.base), .rank = n->type->rank, .from_offset = v.offset * size, .to_offset = to_offset * size};
-    memcpy(q->dims, n->type->dims, sizeof q->dims);
-    for (int d = 0; d < q->rank; d++) {
-        q->from[d] = v.strides[d] * size;
-        q->to[d] = to[d] * size;
+}
+
+/* Each operand's share of the part. */
+static bool add_concatenated(builder *m, const hlo_node *n, const part *w) {
+    const int dim = (int)hlo_attr_int(n, HLO_A_DIMENSION, 0);
+    int64_t at = 0;
+    for (uint32_t k = 0; k < n->n_operands; k++) {
+        const int64_t length = hlo_type_of(m->p->g, n->operands[k])->dims[dim];
+        const int64_t first = loop_max(at, w->start[dim]), end = loop_min(at + length, w->start[dim] + w->size[dim]);
+        part share = *w;
+        share.start[dim] = first - at;
+        share.size[dim] = end - first;
+        share.to_offset += (first - w->start[dim]) * w->to[dim];
+        if (first < end && !add_pieces(m, n->operands[k], false, &share))
+            return false;
+        at += length;
     }
     return true;
+}
+
+/* The same part, as one of the operand of a slice by ones or of a reverse. */
+static part part_of_operand(const hlo_node *n, const part *w) {
+    const hlo_ints ints = hlo_attr_ints(n, n->op == HLO_SLICE ? HLO_A_START_INDICES : HLO_A_DIMENSIONS);
+    part below = *w;
+    for (int i = 0; i < ints.n; i++) {
+        const int d = n->op == HLO_SLICE ? i : (int)ints.v[i];
+        if (n->op == HLO_SLICE) {
+            below.start[d] += ints.v[i];
+            continue;
+        }
+        below.start[d] = n->type->dims[d] - w->start[d] - w->size[d];
+        below.to_offset += (w->size[d] - 1) * w->to[d];
+        below.to[d] = -w->to[d];
+    }
+    return below;
+}
+
+static bool add_view(builder *m, hlo_ref r, bool root, const part *w) {
+    const hlo_type *t = hlo_type_of(m->p->g, r);
+    const int64_t size = tt_dtype_size(t->dtype);
+    view v;
+    view_of(m->p, m->b, m->lazy, r, root, &v);
+    if (m->n_pieces == MOST_PIECES || (root && v.base == r))
+        return false;
+    fast_piece *q = &m->pieces[m->n_pieces++];
+    *q = (fast_piece){.input = add_input(m, v.base), .rank = t->rank, .from_offset = v.offset * size, .to_offset = w->to_offset * size};
+    memcpy(q->dims, w->size, sizeof q->dims);
+    for (int d = 0; d < q->rank; d++) {
+        q->from_offset += w->start[d] * v.strides[d] * size;
+        q->from[d] = v.strides[d] * size;
+        q->to[d] = w->to[d] * size;
+    }
+    return true;
+}
+
+/* Pieces for a part of value r. */
+static bool add_pieces(builder *m, hlo_ref r, bool root, const part *w) {
+    const hlo_graph *g = m->p->g;
+    const hlo_node *n = hlo_node_at(g, r);
+    if (!is_through(m, r, root))
+        return add_view(m, r, root, w);
+    if (n->op == HLO_CONCATENATE)
+        return add_concatenated(m, n, w);
+    if ((n->op == HLO_SLICE || n->op == HLO_REVERSE) && is_over_concatenation(m, r, root)) {
+        const part below = part_of_operand(n, w);
+        return add_pieces(m, n->operands[0], false, &below);
+    }
+    part below = {.to_offset = w->to_offset};
+    const hlo_type *from = n->op == HLO_RESHAPE ? hlo_type_of(g, n->operands[0]) : NULL;
+    bool whole = from && hlo_node_at(g, n->operands[0])->op == HLO_CONCATENATE && is_lazy(m->p, m->b, m->lazy, n->operands[0]);
+    for (int d = 0; d < n->type->rank; d++)
+        whole = whole && w->size[d] == n->type->dims[d];
+    if (whole && reshape_strides(n->type, w->to, from, below.to)) {
+        memcpy(below.size, from->dims, sizeof below.size);
+        return add_pieces(m, n->operands[0], false, &below);
+    }
+    return add_view(m, r, root, w);
 }
 
 const fast_move *eng_move_make(eng_planner *p, const hlo_block *b, const bool *lazy, hlo_ref r, int *out_n_inputs, const hlo_ref **out_inputs) {
@@ -212,10 +282,11 @@ const fast_move *eng_move_make(eng_planner *p, const hlo_block *b, const bool *l
     if (!moves(n) || !chained)
         return NULL;
     builder *m = TT_NEW(p->temporary, builder);
-    int64_t to[HLO_MAX_RANK];
+    part all = {.to_offset = 0};
     m->p = p, m->b = b, m->lazy = lazy;
-    dense_strides(n->type, to);
-    if (!add_pieces(m, r, true, to, 0))
+    dense_strides(n->type, all.to);
+    memcpy(all.size, n->type->dims, sizeof all.size);
+    if (!add_pieces(m, r, true, &all))
         return NULL;
     fast_move *move = TT_NEW(p->arena, fast_move);
     *move = (fast_move){.size = tt_dtype_size(n->type->dtype), .n_pieces = m->n_pieces, .pieces = tt_arena_copy(p->arena, m->pieces, sizeof *m->pieces * (size_t)m->n_pieces)};

@@ -15,6 +15,7 @@ typedef struct program {
     int64_t most;    /* elements of a value */
     bool exact;      /* only ops whose results do not depend on the order of additions */
     bool inside;     /* of a loop's body */
+    bool moves;      /* mostly chains of what only moves elements */
 } program;
 
 static const tt_dtype dtypes[] = {TT_F32, TT_F32, TT_F64, TT_I32, TT_I64, TT_BF16, TT_F16, TT_I8, TT_U8, TT_PRED};
@@ -151,10 +152,11 @@ static hlo_ref shape(program *p, hlo_ref x) {
         a[k++] = n;
         return hlo_reshape(g, x, k, a);
     case 2:
+        k = 1 + (int)rnd(2);
         for (int i = 0; i < t.rank; i++) {
             a[i] = rnd(2) || !t.dims[i] ? 0 : rnd((uint32_t)t.dims[i]);
             b[i] = a[i] + (t.dims[i] ? 1 + rnd((uint32_t)(t.dims[i] - a[i])) : 0);
-            c[i] = 1 + rnd(2);
+            c[i] = 1 + rnd((uint32_t)k);
         }
         return hlo_slice(g, x, a, b, c);
     case 3:
@@ -356,7 +358,8 @@ static hlo_ref loop(program *p) {
 
 static hlo_ref any_op(program *p) {
     hlo_ref x = any(p), r;
-    switch (rnd(18)) {
+    switch (p->moves && rnd(8) ? 18 : rnd(18)) {
+    case 18: r = shape(p, p->values[p->n - 1 - (int)rnd(p->n < 3 ? (uint32_t)p->n : 3)]); break;
     case 0: case 1: case 2: case 3: case 4: case 5: r = elementwise(p, x); break;
     case 6: case 7: case 8: r = shape(p, x); break;
     case 9: r = reduction(p, x); break;
@@ -375,7 +378,7 @@ static hlo_ref any_op(program *p) {
 
 /* only: the one value that is the result, -1 for some random ones. */
 static hlo_graph *build(tt_arena *arena, int64_t most, bool exact, int only) {
-    program p = {.g = hlo_graph_create(arena, "m"), .most = most, .exact = exact};
+    program p = {.g = hlo_graph_create(arena, "m"), .most = most, .exact = exact, .moves = rnd(4) == 0};
     hlo_func_begin(p.g, "main", true);
     int rank = (int)rnd(4);
     for (int i = 2 + (int)rnd(3); i > 0; i--) {
