@@ -72,16 +72,15 @@ static void few_task(void *context, int64_t task, int worker) {
     const eng_flavor *f = a->f;
     const int64_t b = task / a->hk, hk = task % a->hk, rows = a->group * a->l,
                   first = b * a->h * a->l + hk * rows;
-    const bool pairs = f->per_word == 2;
-    const int64_t ld = eng_round_up(a->s, 16), words = eng_words(f, a->s);
+    const int64_t ld = eng_round_up(a->s, 16);
     const char *k = a->k + task * a->s * a->e * a->bytes, *v = a->v + task * a->s * a->ev * a->bytes;
     float *scores = eng_scratch_need(
-        ENG_SLOT_A, (size_t)((f->dot_rows * (ld + words + a->ev + 16)) * 4 + eng_dots_bytes(f, f->dot_rows, a->e)));
-    float *weights = scores + f->dot_rows * ld, *sums = weights + f->dot_rows * words, *q = sums + f->dot_rows * (a->ev + 16);
+        ENG_SLOT_A, (size_t)((f->dot_rows * (ld + a->ev + 16)) * 4 + eng_dots_bytes(f, f->dot_rows, a->e + a->s + 32)));
+    float *sums = scores + f->dot_rows * ld, *packed = sums + f->dot_rows * (a->ev + 16);
     for (int64_t r = 0; r < rows; r += f->dot_rows) {
         const int64_t m = eng_min(rows - r, f->dot_rows);
-        f->pack_dots(q, (int)m, a->q + (first + r) * a->e * a->bytes, a->e, a->e);
-        f->dots[m](a->e, q, k, a->e, scores, ld, a->s);
+        f->pack_dots(packed, (int)m, a->q + (first + r) * a->e * a->bytes, a->e, a->e);
+        f->dots[m](a->e, packed, k, a->e, scores, ld, a->s);
         float total[ENG_DOT_ROWS];
         for (int64_t i = 0; i < m; i++) {
             const int64_t row = (r + i) % a->l;
@@ -90,9 +89,10 @@ static void few_task(void *context, int64_t task, int worker) {
             a->kernels->attend(&t, scores + i * ld, &top, &total[i]);
             p->lse[first + r + i] = total[i] == 0 ? 0 : top + logf(total[i]);
         }
-        (pairs ? f : &a->kernels->f32)->pack_cols(weights, m, (int)m, scores, ld * (pairs ? 2 : 1), m, a->s);
+        const bool pairs = f->per_word == 2;
+        (pairs ? f : &a->kernels->f32)->pack_dots(packed, (int)m, scores, ld * (pairs ? 2 : 1), a->s);
         memset(sums, 0, (size_t)(m * a->ev * 4));
-        f->stream((int)m, a->ev, a->s, weights, v, a->ev, sums, a->ev);
+        f->stream((int)m, a->ev, a->s, packed, v, a->ev, sums, a->ev);
         for (int64_t i = 0; i < m; i++) {
             a->kernels->scale_row(a->dtype, p->out + (first + r + i) * a->ev * a->bytes, sums + i * a->ev, a->ev,
                                   total[i] == 0 ? 0 : 1 / total[i]);

@@ -22,7 +22,7 @@ typedef struct gemm {
     int c_bytes;
     /* tiled: C is cut into tiles_m x tiles_n; few rows: columns are cut into blocks of tile_n */
     int64_t tile_m, tile_n, tiles_m;
-    const void *rows; /* few rows: A as dots or the stream read it, shared by the tasks */
+    const char *rows; /* few rows: A as dots or the stream read it, shared by the tasks */
 } gemm;
 
 const eng_kernels *eng_kernels_get(void) {
@@ -136,10 +136,9 @@ static int64_t dots_rows(const gemm *g) {
     return eng_blocks(g->m, eng_blocks(g->m, g->f->dot_rows));
 }
 
-/* A for dots, in groups of rows. */
-static void pack_dots(gemm *g, char *to) {
+/* A for dots or, in one group, for the stream. */
+static void pack_dots(gemm *g, char *to, int64_t rows) {
     const eng_flavor *f = g->f;
-    const int64_t rows = dots_rows(g);
     const char *a = g->a;
     int64_t lda = g->lda;
     if (g->ta) {
@@ -163,7 +162,7 @@ static void dots_task(void *context, int64_t task, int worker) {
     float *sums = round ? eng_scratch_need(ENG_SLOT_C, (size_t)(g->m * n * 4)) : (float *)(void *)c_at(g, 0, first);
     for (int64_t j = 0; j < n; j += step)
         for (int64_t i = 0; i < g->m; i += rows)
-            f->dots[eng_min(g->m - i, rows)](g->k, (const char *)g->rows + eng_dots_bytes(f, i, g->k),
+            f->dots[eng_min(g->m - i, rows)](g->k, g->rows + eng_dots_bytes(f, i, g->k),
                                              g->b + (first + j) * g->ldb * f->element_bytes, g->ldb, sums + i * ld + j, ld,
                                              eng_min(n - j, step));
     if (round)
@@ -184,15 +183,15 @@ static void stream_task(void *context, int64_t task, int worker) {
 static void few_rows(gemm *g) {
     const eng_flavor *f = g->f;
     const bool one_task = g->n * g->k * f->element_bytes <= 256 << 10;
-    char *rows = eng_scratch_need(ENG_SLOT_A, (size_t)(eng_dots_bytes(f, g->m, g->k) + 64));
+    char *rows = eng_scratch_need(ENG_SLOT_A, (size_t)eng_dots_bytes(f, g->m, g->k));
     g->rows = rows;
     if (g->tb) {
-        pack_dots(g, rows);
+        pack_dots(g, rows, dots_rows(g));
         g->tile_n = one_task ? g->n : eng_round_up(eng_blocks(g->n, eng_pool_size() * (int64_t)8), 24);
         eng_parallel(eng_blocks(g->n, g->tile_n), dots_task, g);
     } else {
-        pack_a(g, rows, 0, g->m, 0, g->k);
-        g->tile_n = one_task ? g->n : eng_min(eng_max(eng_round_up(g->n / 4, 64), 128), (g->m <= 2 ? 4096 : 2048) / f->element_bytes);
+        pack_dots(g, rows, g->m);
+        g->tile_n = one_task ? g->n : eng_min(eng_max(eng_round_up(g->n / 4, 64), 128), eng_min(1024, 16384 / g->m / 64 * 64));
         eng_parallel(eng_blocks(g->n, g->tile_n), stream_task, g);
     }
 }
@@ -304,7 +303,7 @@ static void f64_task(void *context, int64_t task, int worker) {
     const int64_t first = task * g->tile_n, n = eng_min(g->n - first, g->tile_n);
     double *c = (double *)(void *)g->c + first;
     const double *b = (const double *)(const void *)g->b + first * (g->tb ? g->ldb : 1);
-    (g->tb ? f64_dots : f64_stream)(g->rows, b, g->ldb, g->k, n, c);
+    (g->tb ? f64_dots : f64_stream)((const double *)(const void *)g->rows, b, g->ldb, g->k, n, c);
 }
 
 static void one_row_f64(gemm *g) {
@@ -313,7 +312,7 @@ static void one_row_f64(gemm *g) {
         double *row = eng_scratch_need(ENG_SLOT_A, (size_t)g->k * sizeof *row);
         for (int64_t k = 0; k < g->k; k++)
             row[k] = ((const double *)(const void *)g->a)[k * g->lda];
-        g->rows = row;
+        g->rows = (const char *)row;
     }
     g->tile_n = g->tb ? 64 : 512;
     eng_parallel(eng_blocks(g->n, g->tile_n), f64_task, g);

@@ -46,7 +46,6 @@
 
 /* Words of a column that pass at a time, columns that share a block of A, rows of A from which B is asked for. */
 enum { DOTS_BLOCK = 512, DOTS_GROUP = 24, DOTS_ASK = 4 };
-enum { STREAM_DEPTH = SIMD == 512 ? 8 : 4, STREAM_AHEAD = 1024 };
 
 #define DOTS(name)   dots_f32_##name
 #define DOTS_KIND    WORD_F32

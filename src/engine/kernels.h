@@ -60,7 +60,7 @@ typedef struct eng_flavor {
     eng_dots_fn dots[ENG_DOT_ROWS + 1]; /* by rows */
     /* A[rows, k] (elements) for dots: eng_dots_bytes */
     void (*pack_dots)(void *dst, int rows, const void *a, int64_t lda, int64_t k);
-    /* y[rows, n] (f32, ldy) += x B[k, n] (elements), x a panel of words `rows` wide */
+    /* y[rows, n] (f32, ldy) += x B[k, n] (elements), x packed by pack_dots */
     void (*stream)(int rows, int64_t n, int64_t k, const void *x, const void *b, int64_t ldb, float *y, int64_t ldy);
 } eng_flavor;
 
