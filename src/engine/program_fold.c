@@ -1,9 +1,10 @@
 /* program_fold.c - light canonicalisation of a block before it is fused and planned.
  *
- * Tiny values that depend on constants only are computed once, by the reference kernels, and become constants
+ * Tiny values that depend on constants only are computed once, by the kernels that would compute them in a run, and become constants
  * themselves: fused loops then see immediates. Transposes of transposes become one, and a product reads a
  * transposed operand where it lies. No rewrite changes a bit of any result. */
 #include "engine/fast.h"
+#include "engine/loop.h"
 #include "engine/program_plan.h"
 #include "hlo/build.h"
 #include <string.h>
@@ -40,6 +41,23 @@ static void constant_read(const hlo_node *n, void *out) {
         memcpy((char *)out + at, value->data, (size_t)(value->splat ? size : bytes));
 }
 
+/* Functions of numbers are approximated: the loops' kernel says how. */
+static bool fold_elements(const hlo_graph *g, const hlo_node *n, const eng_tensor *in, eng_tensor *out) {
+    enum { MOST = 3 };
+    const int64_t elements = hlo_type_elements(n->type);
+    loop_kernel kernel = loop_find_node(g, n);
+    const void *data[MOST] = {NULL};
+    if (!kernel || n->n_operands > MOST)
+        return false;
+    for (uint32_t k = 0; k < n->n_operands; k++) {
+        if (hlo_type_elements(&in[k].type) != elements) /* one element for all */
+            return false;
+        data[k] = in[k].data;
+    }
+    kernel(out->data, data[0], data[1], data[2], elements);
+    return true;
+}
+
 static void fold(hlo_graph *g, hlo_node *n, tt_arena *scratch) {
     tt_arena_mark mark = tt_arena_mark_get(scratch);
     eng_tensor *in = TT_NEW_N(scratch, eng_tensor, n->n_operands);
@@ -50,7 +68,7 @@ static void fold(hlo_graph *g, hlo_node *n, tt_arena *scratch) {
     }
     eng_tensor out = {*n->type, tt_arena_alloc(g->arena, FOLD_MAX_BYTES)};
     eng_run run = {.arena = scratch, .n_devices = 1, .reference = true};
-    tt_status status = eng_ref_kernels[n->op](&run, g, n, in, &out);
+    tt_status status = fold_elements(g, n, in, &out) ? TT_OK : eng_ref_kernels[n->op](&run, g, n, in, &out);
     if (!status) {
         hlo_attr *attr = TT_NEW(g->arena, hlo_attr);
         *attr = (hlo_attr){.name = HLO_A_VALUE,
