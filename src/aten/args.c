@@ -403,6 +403,10 @@ void lower_out_ordered(tt_lower *L, hlo_ref value, const int *order) {
 }
 
 void lower_out(tt_lower *L, hlo_ref value) { lower_out_ordered(L, value, NULL); }
+void lower_out_zeros(tt_lower *L, const hlo_type *type) {
+    lower_out(L, hlo_splat(L->g, type, 0));
+    L->outs[L->n_outs - 1].zeros = true;
+}
 void lower_out_none(tt_lower *L) { out_next(L)->tag = TT_OUT_NONE; }
 
 void lower_out_int(tt_lower *L, int64_t v) {

@@ -102,16 +102,23 @@ static tt_status plain_bags(tt_lower *L, hlo_ref table, hlo_ref index, hlo_ref o
     results[1] = hlo_convert(g, bag, TT_I64);
     results[2] = count;
     hlo_composite_end(g, &c, 3, results, out);
+    int64_t nothing[1] = {0};
+    hlo_type lt = hlo_type_make(index_dtype, 1, dims), none = hlo_type_make(index_dtype, 1, nothing);
+    const bool sum_only = L->row->param && !mean; /* without a backward PyTorch's CPU leaves the bags of sums out */
     lower_out(L, out[0]);
-    lower_out(L, hlo_convert(g, out[1], index_dtype));
-    lower_out(L, hlo_convert(g, out[2], index_dtype));
-    hlo_type lt = hlo_type_make(index_dtype, 1, dims);
-    lower_out(L, hlo_splat(g, &lt, 0));
+    if (sum_only) {
+        lower_out_zeros(L, &none);
+        lower_out_zeros(L, &lt);
+    } else {
+        lower_out(L, hlo_convert(g, out[1], index_dtype));
+        lower_out(L, hlo_convert(g, out[2], index_dtype));
+    }
+    lower_out_zeros(L, &lt);
     return TT_OK;
 }
 
 /* _embedding_bag(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights,
- * include_last_offset, padding_idx)
+ * include_last_offset, padding_idx); param 1: its forward_only form
  * -> (output, offset2bag, bag_size, maximum_indices) */
 LOWER(lower_embedding_bag) {
     hlo_graph *g = L->g;

@@ -53,6 +53,7 @@ typedef struct tt_out {
     int64_t integer;                 /* TT_OUT_INT, and n of TT_OUT_TENSORS_BEGIN */
     int order[HLO_MAX_RANK];         /* memory order: order[0] is the slowest dim; identity = contiguous */
     const int64_t *strides;          /* NULL, or the dense strides to show, which may be odd for dims of size 1 */
+    bool zeros;                      /* a new tensor of it is one that nobody has written yet */
 } tt_out;
 
 typedef struct tt_lower tt_lower;
@@ -127,6 +128,7 @@ hlo_ref lower_cast_broadcast(tt_lower *L, hlo_ref x, tt_dtype dtype, const hlo_t
 
 /* ---- results ---- */
 void lower_out(tt_lower *L, hlo_ref value);                      /* contiguous */
+void lower_out_zeros(tt_lower *L, const hlo_type *);              /* costs nothing until somebody looks at it */
 void lower_out_ordered(tt_lower *L, hlo_ref value, const int *order);
 /* Strides as TensorIterator would give an output computed from these inputs (channels_last and transposed stay so). */
 void lower_out_pointwise(tt_lower *L, hlo_ref value, int n, const tt_tensor *const *inputs);

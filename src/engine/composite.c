@@ -305,7 +305,7 @@ bool eng_composite_known(const hlo_graph *g, const hlo_node *composite) {
 
 bool eng_composite_may_skip(const hlo_node *composite, int result) {
     const int which = find(composite);
-    return which >= 0 && composites[which].run == eng_max_pool && result == 1;
+    return which >= 0 && ((composites[which].run == eng_max_pool && result == 1) || (composites[which].run == eng_embedding_bag && result > 0));
 }
 
 eng_composite_fn eng_composite_find(const hlo_node *composite, const char **out_attributes) {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 64, LANES = 16, TILE = 512, AHEAD = 16 }; /* columns summed in registers, in vectors of LANES; in a tile; rows fetched ahead */
+enum { BLOCK = 256, LANES = 16, TILE = 512, AHEAD = 16 }; /* columns summed in registers, in vectors of LANES; in a tile; rows fetched ahead */
 
 typedef float vf16 __attribute__((vector_size(64), aligned(4), may_alias));
 typedef uint16_t vh16 __attribute__((vector_size(32), aligned(2), may_alias));
@@ -17,42 +17,33 @@ static inline __attribute__((always_inline)) void add(vf16 *sum, const char *p, 
     *sum += bf16 ? (vf16)(__builtin_convertvector(*(const vh16 *)(const void *)p, vu16) << 16) : *(const vf16 *)(const void *)p;
 }
 
+/* One row more: its vectors to a[], what is left to rest[]. */
+static inline __attribute__((always_inline)) void add_row(vf16 *a, float *rest, const char *row, bool bf16, int vectors, int64_t tail) {
+    for (int v = 0; v < vectors; v++)
+        add(&a[v], row + v * LANES * (bf16 ? 2 : 4), bf16);
+    for (int64_t j = 0; j < tail; j++)
+        rest[j] += bf16 ? tt_bf16_to_f32(((const uint16_t *)(const void *)row)[vectors * LANES + j]) : ((const float *)(const void *)row)[vectors * LANES + j];
+}
+
 /* sum[j] = the sum of rows[which[i]][j] over i < n, in order. Of which[i] up to i < known the rows are fetched ahead. */
 static inline __attribute__((always_inline)) void sum_block(float *sum, const char *rows, int64_t pitch, bool bf16, const int64_t *which, int64_t n,
                                                             int64_t known, int vectors, int64_t tail) {
-    const int size = bf16 ? 2 : 4;
+    const int64_t bytes = (vectors * LANES + tail) * (bf16 ? 2 : 4), ahead = eng_min(n, known - AHEAD);
     vf16 a[BLOCK / LANES] = {0};
     float rest[LANES] = {0};
-    for (int64_t i = 0; i < n; i++) {
-        const char *row = rows + which[i] * pitch;
-        if (i + AHEAD < known)
-            for (int64_t at = 0; at < (vectors * LANES + tail) * size; at += 64)
-                __builtin_prefetch(rows + which[i + AHEAD] * pitch + at);
-        for (int v = 0; v < vectors; v++)
-            add(&a[v], row + v * LANES * size, bf16);
-        for (int64_t j = 0; j < tail; j++)
-            rest[j] += bf16 ? tt_bf16_to_f32(((const uint16_t *)(const void *)row)[vectors * LANES + j])
-                            : ((const float *)(const void *)row)[vectors * LANES + j];
+    int64_t i = 0;
+    for (; i < ahead; i++) {
+        for (int64_t at = 0; at < bytes; at += 64)
+            __builtin_prefetch(rows + which[i + AHEAD] * pitch + at);
+        add_row(a, rest, rows + which[i] * pitch, bf16, vectors, tail);
     }
+    for (; i < n; i++)
+        add_row(a, rest, rows + which[i] * pitch, bf16, vectors, tail);
     for (int v = 0; v < vectors; v++)
         *(vf16 *)(void *)(sum + v * LANES) = a[v];
     for (int64_t j = 0; j < tail; j++)
         sum[vectors * LANES + j] = rest[j];
 }
-
-#define SUM(T, bf16)                                                                                                                    \
-    FAST_CLONES static void sum_##T(float *sum, const char *rows, int64_t pitch, const int64_t *which, int64_t n, int64_t known, int64_t width) { \
-        if (width == BLOCK)                                                                                                             \
-            sum_block(sum, rows, pitch, bf16, which, n, known, 4, 0);                                                                   \
-        else if (width == BLOCK / 2)                                                                                                    \
-            sum_block(sum, rows, pitch, bf16, which, n, known, 2, 0);                                                                   \
-        else if (width == LANES)                                                                                                        \
-            sum_block(sum, rows, pitch, bf16, which, n, known, 1, 0);                                                                   \
-        else                                                                                                                            \
-            sum_block(sum, rows, pitch, bf16, which, n, known, (int)(width / LANES), width % LANES);                                    \
-    }
-SUM(f32, false)
-SUM(bf16, true)
 
 FAST_CLONES static void add_f32(float *sum, const float *row, int64_t n) {
     for (int64_t i = 0; i < n; i++)
@@ -63,77 +54,96 @@ FAST_CLONES static void add_f32(float *sum, const float *row, int64_t n) {
 typedef struct bags {
     int64_t n_rows, width, n, n_bags, per_task;
     const char *table;
-    const int64_t *row; /* [position]: inside the table */
-    int64_t *bag, *count;
+    const int64_t *row;          /* [position]: inside the table */
+    int64_t *start, *bag, *count; /* [bag], and the end: of its positions. The results; NULL: nobody reads them */
     char *y;
     tt_dtype dtype;
     loop_kernel convert;
     bool mean;
 } bags;
 
-/* The first position whose bag is not before b: bags never decrease. */
-static int64_t begin_of(const bags *s, int64_t b) {
-    int64_t low = 0, high = s->n;
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (s->bag[middle] < b)
-            low = middle + 1;
-        else
-            high = middle;
+/* Columns [from, from + width) of bags [first, last). */
+static inline __attribute__((always_inline)) void sum_columns(const bags *s, int64_t first, int64_t last, int64_t from, bool bf16, int vectors, int64_t tail) {
+    const int64_t size = tt_dtype_size(s->dtype), pitch = s->width * size, width = vectors * LANES + tail;
+    for (int64_t b = first; b < last; b++) {
+        const int64_t start = s->start[b], count = s->start[b + 1] - start;
+        float tile[BLOCK];
+        char *to = s->y + (b * s->width + from) * size;
+        float *sum = s->dtype == TT_F32 ? (float *)(void *)to : tile;
+        sum_block(sum, s->table + from * size, pitch, bf16, s->row + start, count, s->n - start, vectors, tail);
+        for (int64_t i = 0; s->mean && count > 0 && i < width; i++)
+            sum[i] /= (float)count;
+        if (sum == tile)
+            s->convert(to, tile, NULL, NULL, width);
     }
-    return low;
 }
+
+#define SUM(T, bf16)                                                                               \
+    FAST_CLONES static void sum_##T(const bags *s, int64_t first, int64_t last) {                  \
+        for (int64_t from = 0; from < s->width; from += BLOCK) {                                   \
+            const int64_t width = eng_min(BLOCK, s->width - from);                                 \
+            if (width == BLOCK)                                                                    \
+                sum_columns(s, first, last, from, bf16, 16, 0);                                    \
+            else if (width == BLOCK / 2)                                                           \
+                sum_columns(s, first, last, from, bf16, 8, 0);                                     \
+            else if (width == BLOCK / 4)                                                           \
+                sum_columns(s, first, last, from, bf16, 4, 0);                                     \
+            else if (width == BLOCK / 8)                                                           \
+                sum_columns(s, first, last, from, bf16, 2, 0);                                     \
+            else if (width == LANES)                                                               \
+                sum_columns(s, first, last, from, bf16, 1, 0);                                     \
+            else                                                                                   \
+                sum_columns(s, first, last, from, bf16, (int)(width / LANES), width % LANES);      \
+        }                                                                                          \
+    }
+SUM(f32, false)
+SUM(bf16, true)
 
 static void bag_task(void *context, int64_t task, int worker) {
     (void)worker;
     const bags *s = context;
-    const int64_t first = task * s->per_task, last = eng_min(s->n_bags, first + s->per_task), size = tt_dtype_size(s->dtype);
-    int64_t start = begin_of(s, first);
-    for (int64_t b = first; b < last; start += s->count[b++])
-        for (int64_t from = 0; from < s->width; from += BLOCK) {
-            const int64_t n = eng_min(BLOCK, s->width - from), count = s->count[b];
-            float tile[BLOCK];
-            char *to = s->y + (b * s->width + from) * size;
-            float *sum = s->dtype == TT_F32 ? (float *)(void *)to : tile;
-            (s->dtype == TT_BF16 ? sum_bf16 : sum_f32)(sum, s->table + from * size, s->width * size, s->row + start, count, s->n - start, n);
-            for (int64_t i = 0; s->mean && count > 0 && i < n; i++)
-                sum[i] /= (float)count;
-            if (sum == tile)
-                s->convert(to, tile, NULL, NULL, n);
-        }
+    const int64_t first = task * s->per_task;
+    (s->dtype == TT_BF16 ? sum_bf16 : sum_f32)(s, first, eng_min(s->n_bags, first + s->per_task));
 }
 
-/* The bag of each position: how many offsets are not beyond it, less one. Positions before all offsets have bag -1 and count nowhere. */
-static void find_bags_anyhow(bags *s, const int64_t *offsets) {
+/* The bag of a position: how many offsets are not beyond it, less one. Positions before all offsets have bag -1 and count nowhere. room:
+ * n numbers. */
+static void find_bags_anyhow(const bags *s, const int64_t *offsets, int64_t *room) {
     int64_t bag = -1;
-    memset(s->bag, 0, (size_t)s->n * sizeof *s->bag);
-    memset(s->count, 0, (size_t)s->n_bags * sizeof *s->count);
+    memset(room, 0, (size_t)s->n * sizeof *room);
     for (int64_t b = 0; b < s->n_bags; b++) {
         if (offsets[b] <= 0)
             bag++;
         else if (offsets[b] < s->n)
-            s->bag[offsets[b]]++;
+            room[offsets[b]]++;
     }
-    for (int64_t i = 0; i < s->n; i++) {
-        s->bag[i] = bag += s->bag[i];
-        if (bag >= 0)
-            s->count[bag]++;
-    }
+    for (int64_t b = 0; b <= bag; b++)
+        s->start[b] = 0;
+    for (int64_t i = 0; i < s->n; i++)
+        for (int64_t more = room[i]; more > 0; more--)
+            s->start[++bag] = i;
+    while (bag < s->n_bags)
+        s->start[++bag] = s->n;
 }
 
 /* Offsets mostly rise: then a bag is what lies between two. */
-static void find_bags(bags *s, const int64_t *offsets) {
-    for (int64_t b = 1; b < s->n_bags; b++)
-        if (offsets[b] < offsets[b - 1])
-            return find_bags_anyhow(s, offsets);
-    int64_t at = 0;
-    for (int64_t b = -1; b < s->n_bags; b++) {
-        const int64_t begin = at, end = b + 1 < s->n_bags ? eng_min(offsets[b + 1], s->n) : s->n;
-        for (; at < end; at++)
-            s->bag[at] = b;
-        if (b >= 0)
-            s->count[b] = at - begin;
+static void find_bags(const bags *s, const int64_t *offsets, int64_t *room) {
+    for (int64_t b = 0; b < s->n_bags; b++) {
+        if (b && offsets[b] < offsets[b - 1])
+            return find_bags_anyhow(s, offsets, room);
+        s->start[b] = eng_max(0, eng_min(offsets[b], s->n));
     }
+    s->start[s->n_bags] = s->n;
+}
+
+static void write_bags(const bags *s) {
+    for (int64_t b = 0; s->count && b < s->n_bags; b++)
+        s->count[b] = s->start[b + 1] - s->start[b];
+    for (int64_t i = 0; s->bag && i < s->start[0]; i++)
+        s->bag[i] = -1;
+    for (int64_t b = 0; s->bag && b < s->n_bags; b++)
+        for (int64_t i = s->start[b]; i < s->start[b + 1]; i++)
+            s->bag[i] = b;
 }
 
 FAST_CLONES static bool all_inside(const int64_t *index, int64_t n, int64_t n_rows) {
@@ -143,18 +153,17 @@ FAST_CLONES static bool all_inside(const int64_t *index, int64_t n, int64_t n_ro
     return !(signs >> 63);
 }
 
-/* An index outside the table names its nearest row, or is an error. */
-static tt_status inside(const bags *s, const int64_t *index, bool checked, const int64_t **out) {
+/* An index outside the table names its nearest row, or is an error. room: n numbers. */
+static tt_status inside(const bags *s, const int64_t *index, bool checked, int64_t *room, const int64_t **out) {
     *out = index;
     if (all_inside(index, s->n, s->n_rows))
         return TT_OK;
-    int64_t *rows = eng_scratch_need(ENG_SLOT_SHARED, sizeof *rows * (size_t)s->n);
     for (int64_t i = 0; i < s->n; i++) {
-        rows[i] = eng_max(0, eng_min(index[i], s->n_rows - 1));
-        TT_CHECK(!checked || rows[i] == index[i], OUT_OF_RANGE, "gather of embedding_bag: index %lld is out of bounds for dimension 0 with size %lld",
+        room[i] = eng_max(0, eng_min(index[i], s->n_rows - 1));
+        TT_CHECK(!checked || room[i] == index[i], OUT_OF_RANGE, "gather of embedding_bag: index %lld is out of bounds for dimension 0 with size %lld",
                  (long long)index[i], (long long)s->n_rows);
     }
-    *out = rows;
+    *out = room;
     return TT_OK;
 }
 
@@ -163,8 +172,11 @@ tt_status eng_embedding_bag(const char *attributes, const eng_tensor *in, eng_te
     bags s = {.n_rows = in[0].type.dims[0], .width = in[0].type.dims[1], .n = in[1].type.dims[0], .n_bags = in[2].type.dims[0],
               .table = in[0].data, .y = out[0].data, .bag = out[1].data, .count = out[2].data, .dtype = dtype,
               .convert = loop_find(HLO_CONVERT, TT_F32, dtype, 0), .mean = eng_composite_attr_bool(attributes, "mean", false)};
-    TT_TRY(inside(&s, in[1].data, eng_composite_attr_bool(attributes, "checked", false), &s.row));
-    find_bags(&s, in[2].data);
+    s.start = eng_scratch_need(ENG_SLOT_SHARED, sizeof *s.start * (size_t)(s.n_bags + 1 + 2 * s.n));
+    int64_t *room = s.start + s.n_bags + 1;
+    TT_TRY(inside(&s, in[1].data, eng_composite_attr_bool(attributes, "checked", false), room, &s.row));
+    find_bags(&s, in[2].data, room + s.n);
+    write_bags(&s);
     s.per_task = eng_max(1, 65536 / eng_max(1, s.width * (s.n / s.n_bags + 1)));
     eng_parallel(eng_blocks(s.n_bags, s.per_task), bag_task, &s);
     return TT_OK;

@@ -286,12 +286,13 @@ static void hand_out(const tt_call *call, const tt_sig *sig, tt_value **outputs,
             sizes += 2 * r->rank;
         }
         if (r->tag != TT_OUT_TENSOR) continue;
-        tt_value *v = outputs[r->output];
+        tt_value *v = r->zeros ? NULL : outputs[r->output];
         if (r->target >= 0) {
             tt_storage_put(call->targets[r->target]->storage, v);
         } else {
             tt_storage *s = tt_storage_create_locked(call->device, r->bytes);
             s->value = v;
+            s->hint = r->zeros;
             out[i].storage = s;
         }
     }

@@ -194,6 +194,10 @@ static tt_status finish(builder *b, const tt_call *call) {
         TT_TRY(target ? finish_target(b, call, k, out, r, &values[n]) : finish_new(b, out, r, &values[n]));
         k++;
         TT_TRY(hlo_graph_take_error(b->g));
+        if (out->zeros && !target) {
+            r->zeros = tt_type_intern(hlo_type_of(b->g, values[n]));
+            continue;
+        }
         sig->output_types[n] = tt_type_intern(hlo_type_of(b->g, values[n]));
         sig->output_target[n] = r->target;
         r->output = n;
