@@ -117,12 +117,15 @@ static void small(const gemm *g) {
         for (int64_t j = 0; j < g->n; j += f->nr) {
             const int64_t n = eng_min(g->n - j, f->nr);
             void *c = writes_sums(g) ? (void *)c_at(g, i, j) : sums;
-            const int64_t ldc = writes_sums(g) ? g->ldc : f->nr;
+            const int64_t ldc = writes_sums(g) ? g->ldc : f->nr, row_bytes = g->ta ? eb : g->lda * eb;
+            const int64_t word_bytes = g->ta ? g->lda * eb : eb * f->per_word;
             const void *b = direct_b ? g->b + j * eb : pb + j / f->nr * panel;
+            if (direct_a && f->rounded[m] && !writes_sums(g) && n == f->nr) {
+                f->rounded[m](words, a, row_bytes, word_bytes, b, f->nr, c_at(g, i, j), g->ldc);
+                continue;
+            }
             if (direct_a)
-                f->direct[n > f->nr / 2][m](words, a, g->ta ? eb : g->lda * eb,
-                                            g->ta ? g->lda * eb : eb * f->per_word, b,
-                                            direct_b ? g->ldb : f->nr, c, ldc, false, n);
+                f->direct[n > f->nr / 2][m](words, a, row_bytes, word_bytes, b, direct_b ? g->ldb : f->nr, c, ldc, false, n);
             else
                 f->tile[m](words, pa, b, c, ldc, false, n);
             if (!writes_sums(g))

@@ -1,8 +1,9 @@
 /* kernel_tile.h - template: the microkernel of all products, an outer-product tile held in registers.
  *
  * Included once per word type with TILE(name), TILE_T (word as the sums' type), TILE_V and TILE_VL (vector
- * and its lanes), TILE_LOAD, TILE_LOAD_N, TILE_STORE, TILE_STORE_N, TILE_SET, TILE_FMA. Every element of C is
- * one chain over k, so results do not depend on how C is cut into tiles. */
+ * and its lanes), TILE_LOAD, TILE_LOAD_N, TILE_STORE, TILE_STORE_N, TILE_SET, TILE_FMA, and perhaps TILE_ROUND(c, low, high), which
+ * stores two vectors as 16-bit elements. Every element of C is one chain over k, so results do not depend on how C is cut into
+ * tiles. */
 
 /* `mr`, `nv` (vectors of columns) and `packed` are constants in every caller. */
 INLINE void TILE(body)(const int mr, const int nv, const bool packed, int64_t words, const void *a_start,
@@ -77,6 +78,33 @@ INLINE void TILE(lanes_body)(const int mr, int64_t words, const char *a, int64_t
         TILE_STORE(c + TILE_VL, accumulate ? sum[i][1] + TILE_LOAD(c + TILE_VL) : sum[i][1]);
     }
 }
+
+#ifdef TILE_ROUND
+INLINE void TILE(rounded_body)(const int mr, int64_t words, const char *a, int64_t row_bytes, int64_t word_bytes, const TILE_T *b,
+                               int64_t ldb, uint16_t *c, int64_t ldc) {
+    TILE_V sum[ENG_MAX_MR][2];
+    _Pragma("GCC unroll 14") for (int i = 0; i < mr; i++) sum[i][0] = sum[i][1] = TILE_SET(0);
+    for (int64_t k = 0; k < words; k++, a += word_bytes, b += ldb) {
+        const TILE_V bv[2] = {TILE_LOAD(b), TILE_LOAD(b + TILE_VL)};
+        _Pragma("GCC unroll 14") for (int i = 0; i < mr; i++) {
+            TILE_T word;
+            memcpy(&word, a + i * row_bytes, sizeof word);
+            const TILE_V av = TILE_SET(word);
+            sum[i][0] = TILE_FMA(av, bv[0], sum[i][0]);
+            sum[i][1] = TILE_FMA(av, bv[1], sum[i][1]);
+        }
+    }
+    _Pragma("GCC unroll 14") for (int i = 0; i < mr; i++) TILE_ROUND(c + i * ldc, sum[i][0], sum[i][1]);
+}
+#define TILE_DEFINE(MR)                                                                                      \
+    static void TILE(rounded_##MR)(int64_t words, const void *a, int64_t row_bytes, int64_t word_bytes,      \
+                                   const void *b, int64_t ldb, void *c, int64_t ldc) {                       \
+        TILE(rounded_body)(MR, words, a, row_bytes, word_bytes, b, ldb, c, ldc);                             \
+    }
+TILE_EACH(TILE_DEFINE)
+#undef TILE_DEFINE
+#undef TILE_ROUND
+#endif
 
 #define TILE_DEFINE(MR)                                                                                      \
     static void TILE(packed_##MR)(int64_t words, const void *a, const void *b, void *c, int64_t ldc,         \

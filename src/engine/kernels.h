@@ -24,6 +24,9 @@ typedef void (*eng_tile_fn)(int64_t words, const void *a, const void *b, void *c
 /* A read where it lies, strides in bytes; B rows of words, ldb words apart, columns beyond n not read. */
 typedef void (*eng_direct_fn)(int64_t words, const void *a, int64_t row_bytes, int64_t word_bytes,
                               const void *b, int64_t ldb, void *c, int64_t ldc, bool accumulate, int64_t n);
+/* The same of a whole tile, nr columns, whose elements of C are of A's type. */
+typedef void (*eng_rounded_fn)(int64_t words, const void *a, int64_t row_bytes, int64_t word_bytes, const void *b, int64_t ldb, void *c,
+                               int64_t ldc);
 /* A and B through tables of offsets in bytes by word of k: A's rows row_bytes apart, B's two vectors each on their own. All of
  * both vectors are written. next + next_at[k] is fetched ahead into the second cache. */
 typedef void (*eng_lanes_fn)(int64_t words, const void *a, int64_t row_bytes, const int32_t *a_at, const void *b0, const void *b1,
@@ -43,6 +46,7 @@ typedef struct eng_flavor {
     eng_tile_fn tile[ENG_MAX_MR + 1];        /* by rows; [0] unused */
     eng_direct_fn direct[2][ENG_MAX_MR + 1]; /* [n > nr / 2]; NULL: none. For one-word-one-element types A
                                                 must be of the word's type; pairs need even k */
+    eng_rounded_fn rounded[ENG_MAX_MR + 1]; /* NULL: none */
     eng_lanes_fn lanes[ENG_MAX_MR + 1];
     /* dst[k * width + i] (words) = src[i * ld + k] with, in words of pairs, src[second + i * ld + k] (second 0: zero); i < n, words
      * up to width zero */

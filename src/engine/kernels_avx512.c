@@ -10,6 +10,11 @@
 INLINE vf v_dot_pairs(vf a, vf b, vf c) {
     return (vf)_mm512_dpbf16_ps((__m512)c, (__m512bh)a, (__m512bh)b);
 }
+/* Sums of pairs: the processor has flushed their denormals already, as it does here. */
+INLINE void store_two(uint16_t *p, vf low, vf high) {
+    _mm512_storeu_si512(p, (__m512i)_mm512_cvtne2ps_pbh((__m512)high, (__m512)low));
+}
+#define TILE_ROUND   store_two
 #define TILE(name)   pair_##name
 #define TILE_T       float
 #define TILE_V       vf
@@ -35,7 +40,6 @@ INLINE void store_pairs(void *p, vf v, int64_t n) {
 #define ATTEND(name)      attend_pair_##name
 #define ATTEND_STORE_BF16 store_pairs
 #include "engine/kernel_attend.h"
-/* Sums of pairs: the processor has flushed their denormals already, as it does here. */
 static void narrow_pair_rows(tt_dtype type, void *dst, int64_t ldd, const float *src, int64_t ld, int64_t rows, int64_t n) {
     if (type != TT_BF16) {
         narrow_rows(type, dst, ldd, src, ld, rows, n);
@@ -45,7 +49,7 @@ static void narrow_pair_rows(tt_dtype type, void *dst, int64_t ldd, const float 
     for (int64_t r = 0; r < rows; r++, to += ldd, src += ld) {
         int64_t i = 0;
         for (; i + 32 <= n; i += 32)
-            _mm512_storeu_si512(to + i, (__m512i)_mm512_cvtne2ps_pbh((__m512)v_load(src + i + 16), (__m512)v_load(src + i)));
+            store_two(to + i, v_load(src + i), v_load(src + i + 16));
         for (; i < n; i += 16)
             store_pairs(to + i, v_load_n(src + i, n - i), n - i);
     }
@@ -65,6 +69,7 @@ static void narrow_pair_rows(tt_dtype type, void *dst, int64_t ldd, const float 
      .words = words_pair,                                                                                    \
      .unlay = unlay,                                                                                         \
      .direct = {TILE_LIST(pair_direct1_), TILE_LIST(pair_direct2_)},                                         \
+     .rounded = TILE_LIST(pair_rounded_),                                                                    \
      .pack_cols = pack_cols_pair,                                                                            \
      .pack_rows = pack_rows_pair,                                                                            \
      .dot_rows = DOTS_ROWS,                                                                                  \
