@@ -473,7 +473,7 @@ tt_status conv_in_order(conv *c) {
     const bool long_taps = d[2].n_taps > d[2].out;
     if (pointwise(c))
         return TT_OK;
-    if (c->y_dtype == c->dtype && conv_direct(c))
+    if (conv_direct(c))
         return TT_OK;
     int64_t copied = 0;
     if (conv_has_lines(c))

@@ -15,6 +15,8 @@ typedef struct depthwise {
     int64_t plane, copies;                     /* elements of a channel; channels copied at a time */
     bool window;                               /* `at` holds the taps of a row only */
     int64_t row, half;                         /* of the copy, in elements; half: rows are split, odd places from there on */
+    tt_dtype dtype;                            /* of the copy and of y: x's, or f32 */
+    int64_t bytes;
 } depthwise;
 
 typedef uint32_t v8 __attribute__((vector_size(32)));
@@ -48,12 +50,20 @@ static void pad_channel(const depthwise *d, const char *x, char *to) {
         conv_valid(d->low[i], 1, dim[i].in, d->extent[i], &first[i], &end[i]);
     for (int64_t z = first[0]; z < end[0]; z++)
         for (int64_t y = first[1]; y < end[1]; y++) {
-            char *row = to + (z * d->extent[1] + y) * d->row * c->bytes;
+            char *row = to + (z * d->extent[1] + y) * d->row * d->bytes;
             const char *from = x + ((d->low[0] + z) * dim[0].x + (d->low[1] + y) * dim[1].x + d->low[2] + first[2]) * c->bytes;
+            const int64_t n = end[2] - first[2];
+            if (d->dtype != c->dtype) {
+                float *wide = d->half ? (float *)(void *)(to + d->copies * d->plane * d->bytes) : (float *)(void *)row + first[2];
+                c->kernels->widen(c->dtype, wide, from, n);
+                if (!d->half)
+                    continue;
+                from = (const char *)wide;
+            }
             if (d->half)
-                split_row((uint32_t *)(void *)row, d->half, (const uint32_t *)(const void *)from, first[2], end[2] - first[2]);
+                split_row((uint32_t *)(void *)row, d->half, (const uint32_t *)(const void *)from, first[2], n);
             else
-                memcpy(row + first[2] * c->bytes, from, (size_t)((end[2] - first[2]) * c->bytes));
+                memcpy(row + first[2] * c->bytes, from, (size_t)(n * c->bytes));
         }
 }
 
@@ -63,8 +73,9 @@ static int64_t place(const depthwise *d, int64_t i) {
 }
 
 static char *blank_image(const depthwise *d) {
-    const size_t bytes = (size_t)(d->copies * d->plane * d->c->bytes + 256); /* whole vectors are read */
-    char *image = eng_scratch_need(ENG_SLOT_A, bytes);
+    /* whole vectors are read; after them a row as f32 */
+    const size_t bytes = (size_t)(d->copies * d->plane * d->bytes + 256), row = d->dtype != d->c->dtype ? (size_t)d->row * 4 : 0;
+    char *image = eng_scratch_need(ENG_SLOT_A, bytes + row);
     memset(image, 0, bytes);
     return image;
 }
@@ -73,13 +84,13 @@ static char *blank_image(const depthwise *d) {
 static void depthwise_rows(const depthwise *d, const float *w, const char *image, int64_t z, char *y, int64_t y_row) {
     const conv *c = d->c;
     const conv_dim *dim = c->dim;
-    const char *x = image + z * dim[0].step * d->extent[1] * d->row * c->bytes;
+    const char *x = image + z * dim[0].step * d->extent[1] * d->row * d->bytes;
     const int64_t step = d->half ? 1 : dim[2].step;
     if (d->window) {
         const eng_window v = {(int)c->channels, (int)dim[1].n_taps, (int)dim[2].n_taps, d->plane, d->row, dim[1].step, y_row, w, d->at};
-        c->kernels->window_rows(c->dtype, &v, x, dim[1].out, dim[2].out, y);
+        c->kernels->window_rows(d->dtype, &v, x, dim[1].out, dim[2].out, y);
     } else {
-        c->kernels->taps_rows(c->dtype, (int)c->taps, w, d->at, x, dim[1].step * d->row, step, dim[1].out, dim[2].out, y, y_row);
+        c->kernels->taps_rows(d->dtype, (int)c->taps, w, d->at, x, dim[1].step * d->row, step, dim[1].out, dim[2].out, y, y_row);
     }
 }
 
@@ -88,10 +99,10 @@ static void depthwise_plane(const depthwise *d, int64_t task, char *image) {
     const conv_dim *dim = c->dim;
     const int64_t n = task / c->groups, g = task % c->groups;
     for (int64_t k = 0; k < c->channels; k++)
-        pad_channel(d, c->x + (n * c->x_batch + g * c->x_group + k * c->x_channel) * c->bytes, image + k * d->plane * c->bytes);
+        pad_channel(d, c->x + (n * c->x_batch + g * c->x_group + k * c->x_channel) * c->bytes, image + k * d->plane * d->bytes);
     /* y with gaps is written through rows without */
     char *rows =
-        dim[2].y == 1 ? NULL : eng_scratch_need(ENG_SLOT_B, (size_t)(dim[1].out * dim[2].out * c->bytes));
+        dim[2].y == 1 ? NULL : eng_scratch_need(ENG_SLOT_B, (size_t)(dim[1].out * dim[2].out * d->bytes));
     for (int64_t o = 0; o < c->outs; o++) {
         float w[MOST_TAPS];
         const int64_t run = c->weights_step == 1 ? c->taps : 1;
@@ -100,11 +111,10 @@ static void depthwise_plane(const depthwise *d, int64_t task, char *image) {
                               c->w + (g * c->w_group + o * c->w_out + t / c->taps * c->w_channel + c->tap_weight[t % c->taps]) * c->bytes,
                               run);
         for (int64_t z = 0; z < dim[0].out; z++) {
-            char *y = c->y + (n * c->y_batch + g * c->y_group + o * c->y_out + z * dim[0].y) * c->bytes;
+            char *y = c->y + (n * c->y_batch + g * c->y_group + o * c->y_out + z * dim[0].y) * d->bytes;
             depthwise_rows(d, w, image, z, rows ? rows : y, rows ? dim[2].out : dim[1].y);
             for (int64_t q = 0; q < dim[1].out && rows; q++)
-                conv_copy(y + q * dim[1].y * c->bytes, dim[2].y, rows + q * dim[2].out * c->bytes, 1,
-                          dim[2].out, c->bytes);
+                conv_copy(y + q * dim[1].y * d->bytes, dim[2].y, rows + q * dim[2].out * d->bytes, 1, dim[2].out, d->bytes);
         }
     }
 }
@@ -128,7 +138,9 @@ static bool set_extent(depthwise *d, int64_t step) {
             return false;
         elements *= d->extent[i];
     }
-    d->half = step == 2 && d->c->bytes == 4 ? (d->extent[2] + 1) / 2 : 0; /* 16-bit elements: pairs are split as they are read */
+    d->dtype = d->c->y_dtype;
+    d->bytes = d->c->y_bytes;
+    d->half = step == 2 && d->bytes == 4 ? (d->extent[2] + 1) / 2 : 0; /* 16-bit elements: pairs are split as they are read */
     d->row = d->half ? 2 * d->half : d->extent[2];
     d->plane = d->extent[0] * d->extent[1] * d->row;
     d->copies = 1;
@@ -228,7 +240,7 @@ bool conv_direct(const conv *c) {
     const bool few = c->channels == 1 || (c->groups > 1 && c->channels <= MOST_CHANNELS);
     if (few && c->channels * c->taps <= MOST_TAPS && inner->out >= 4 && run_depthwise(c))
         return true;
-    if (c->groups > 1 && c->outs <= MOST_OUTS && c->positions <= MOST_POSITIONS && inner->w == 1 && inner->n_taps >= 4 &&
+    if (c->y_dtype == c->dtype && c->groups > 1 && c->outs <= MOST_OUTS && c->positions <= MOST_POSITIONS && inner->w == 1 && inner->n_taps >= 4 &&
         in_order(&c->dim[1]) && in_order(inner))
         return run_rows(c);
     return false;
