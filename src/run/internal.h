@@ -53,7 +53,7 @@ TT_MUST_CHECK tt_status tt_value_error(const tt_value *);
 /* ---- signatures: one op at given dtypes, shapes, views, structural arguments (op.c, signature.c) ---- */
 typedef struct tt_sig_result {
     int tag; int target;       /* target < 0: a new storage */
-    int output;                /* which output of the fragment; -1: none */
+    int output;                /* which output of the fragment; -1: none, a later result has the new value of the storage */
     const hlo_type *zeros;     /* a new storage without a value is what it needs; else NULL */
     tt_dtype dtype; int rank; int64_t bytes, integer;
     const int64_t *dims, *strides;

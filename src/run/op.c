@@ -285,7 +285,7 @@ static void hand_out(const tt_call *call, const tt_sig *sig, tt_value **outputs,
             out[i].strides = memcpy(sizes + r->rank, r->strides, sizeof *sizes * (size_t)r->rank);
             sizes += 2 * r->rank;
         }
-        if (r->tag != TT_OUT_TENSOR) continue;
+        if (r->tag != TT_OUT_TENSOR || (r->output < 0 && !r->zeros)) continue;
         tt_value *v = r->zeros ? NULL : outputs[r->output];
         if (r->target >= 0) {
             tt_storage_put(call->targets[r->target]->storage, v);

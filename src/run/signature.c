@@ -176,6 +176,12 @@ static tt_status finish_target(builder *b, const tt_call *call, int k, const tt_
     return TT_OK;
 }
 
+/* What the next target in that storage is written into. */
+static void written_value(builder *b, const tt_tensor *t, hlo_ref x) {
+    const hlo_type *type = hlo_type_of(b->g, x), *old = tt_storage_type(t->storage, t->dtype);
+    b->storage_value[t->storage->mark] = type->dtype == old->dtype ? hlo_reshape(b->g, x, old->rank, old->dims) : x;
+}
+
 static tt_status finish(builder *b, const tt_call *call) {
     tt_sig *sig = b->sig; tt_lower *L = &b->L;
     sig->n_results = L->n_outs;
@@ -183,6 +189,7 @@ static tt_status finish(builder *b, const tt_call *call) {
     sig->output_types = TT_NEW_N(sig->arena, const hlo_type *, L->n_outs + 1);
     sig->output_target = TT_NEW_N(sig->arena, int, L->n_outs + 1);
     hlo_ref *values = TT_NEW_N(L->arena, hlo_ref, L->n_outs + 1);
+    tt_sig_result **latest = TT_NEW_N(L->arena, tt_sig_result *, b->key->n_storages + 1); /* [storage]: who gave it its new value */
     for (int i = 0, k = 0; i < L->n_outs; i++) {
         const tt_out *out = &L->outs[i]; tt_sig_result *r = &sig->results[i];
         r->tag = out->tag; r->integer = out->integer; r->output = -1; r->target = -1;
@@ -191,7 +198,13 @@ static tt_status finish(builder *b, const tt_call *call) {
         TT_CHECK(out->value, INTERNAL, "%s: the lowering gave no value for result %d", sig->row->name, i);
         int n = sig->n_outputs;
         bool target = k < call->n_targets && call->targets[k];
-        TT_TRY(target ? finish_target(b, call, k, out, r, &values[n]) : finish_new(b, out, r, &values[n]));
+        if (target) {
+            tt_sig_result **before = &latest[call->targets[k]->storage->mark];
+            if (*before) { n = (*before)->output; (*before)->output = -1; } /* another view of a storage: both are in one new value */
+            TT_TRY(finish_target(b, call, k, out, r, &values[n]));
+            written_value(b, call->targets[k], values[n]);
+            *before = r;
+        } else TT_TRY(finish_new(b, out, r, &values[n]));
         k++;
         TT_TRY(hlo_graph_take_error(b->g));
         if (out->zeros && !target) {
@@ -201,7 +214,7 @@ static tt_status finish(builder *b, const tt_call *call) {
         sig->output_types[n] = tt_type_intern(hlo_type_of(b->g, values[n]));
         sig->output_target[n] = r->target;
         r->output = n;
-        sig->n_outputs++;
+        sig->n_outputs += n == sig->n_outputs;
     }
     hlo_return(b->g, sig->n_outputs, values);
     return hlo_graph_take_error(b->g);

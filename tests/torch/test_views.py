@@ -175,3 +175,26 @@ def test_factories_take_the_dtype_of_out(same):
         return outs
 
     same(f, torch.zeros(1))
+
+
+def test_list_ops_write_several_views_of_one_storage(eager_mode):
+    """Parameters or gradients that are views of one flat tensor, of several shapes."""
+
+    def run(device):
+        flat, grads, rest = (torch.arange(24.0).to(device) for _ in range(3))
+        views = lambda t: [t[:6].view(2, 3), t[6:12], t[12:24].view(3, 4)[:, :3].t()]
+        torch._foreach_mul_(views(flat), 0.5)
+        torch._foreach_add_([*views(flat), rest], [*views(grads), grads], alpha=0.25)
+        torch._foreach_copy_([flat, flat[3:5]], [grads, rest[:2]])
+        views = lambda t: [t[:6].view(2, 3), t[6:12], t[12:].view(3, 4)]
+        params = [torch.nn.Parameter(v) for v in views(flat)]
+        for kwargs in ({"foreach": True}, {"fused": True}):
+            for p, g in zip(params, views(grads), strict=True):
+                p.grad = g
+            torch.nn.utils.clip_grad_norm_(params, 3.0, foreach=True)
+            torch.optim.SGD(params, lr=0.1, momentum=0.9, **kwargs).step()
+            torch.optim.Adam(params, lr=0.1, **kwargs).step()
+        return [t.cpu() for t in (flat, grads, rest)]
+
+    for got, want in zip(run("tpu"), run("cpu"), strict=True):
+        torch.testing.assert_close(got, want)
