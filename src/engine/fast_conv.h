@@ -91,7 +91,7 @@ static inline void conv_tap(const conv *c, int64_t t, int64_t out_tap[CONV_DIMS]
 /* Values i in [0, count) with 0 <= at + i * step < extent, as [*out_first, *out_end). */
 static inline void conv_valid(int64_t at, int64_t step, int64_t extent, int64_t count, int64_t *out_first,
                               int64_t *out_end) {
-    *out_first = at < 0 ? (-at + step - 1) / step : 0;
+    *out_first = at < 0 ? eng_min(count, (-at + step - 1) / step) : 0;
     *out_end = at >= extent ? 0 : eng_min(count, (extent - 1 - at) / step + 1);
     if (*out_end < *out_first)
         *out_end = *out_first;

@@ -85,6 +85,23 @@ def test_convolution(groups, stride, padding, dilation):
     check(F.conv_transpose2d, (x, wt, b), kwargs, f"conv_transpose2d {kwargs}")
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("size", [(9, 9, 1), (1, 1, 1), (1, 2, 1), (2, 9, 2)])
+def test_convolution_of_images_smaller_than_a_step_of_taps(dtype, size):
+    """Some runs of taps lie in the padding alone."""
+    x, w = torch.randn(2, 48, *size).to(dtype), torch.randn(8, 12, 3, 3, 3).to(dtype)
+    for dilation, padding in ((2, 3), (3, 4), (2, 2)):
+        results = []
+        for device in ("cpu", "tpu"):
+            a, b = (t.to(device, torch.float64 if device == "cpu" else dtype).detach().requires_grad_() for t in (x, w))
+            y = F.conv3d(a, b, stride=2, padding=padding, dilation=dilation, groups=4)
+            y.sum().backward()
+            results.append([t.detach().cpu().double() for t in (y, a.grad, b.grad)])
+        tolerance = {torch.float32: 1e-4, torch.float64: 1e-10, torch.bfloat16: 0.05}[dtype]
+        for want, got in zip(*results, strict=True):
+            torch.testing.assert_close(got, want, rtol=tolerance, atol=tolerance * (1 + want.abs().max().item()))
+
+
 @pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "bilinear", "bicubic"])
 @pytest.mark.parametrize("size", [(10, 12), (5, 6), (7, 3), (3, 9)])
 def test_interpolate(mode, size):
