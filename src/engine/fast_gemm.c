@@ -337,7 +337,7 @@ static void swap_operands(gemm *g) { /* C = A b is C^T = b^T A^T */
 
 static void gemm_one(gemm *g) {
     const eng_flavor *f = g->f;
-    if (g->n == 1 && g->m > 1 && g->ldc == 1) {
+    if (g->n == 1 && g->m > 1 && g->ldc == 1 && f->sum != TT_I32) {
         swap_operands(g);
         g->ldc = g->n;
     }
@@ -378,73 +378,6 @@ static void batch_task(void *context, int64_t task, int worker) {
         batch_item(s, i);
 }
 
-/* ---- i8 x i8 -> i32 ----
- * As bf16 with f32 sums: the elements fit its 8 digits, and so many products add up without a rounding. */
-enum { INT8_STEPS = 1024 };
-
-typedef struct int8_rows {
-    const int8_t *from;
-    uint16_t *to;
-    int64_t n, ld;
-} int8_rows;
-
-__attribute__((optimize("O3"))) static void int8_widen(void *context, int64_t row, int worker) {
-    (void)worker;
-    const int8_rows *r = context;
-    const int8_t *from = r->from + row * r->ld;
-    uint16_t *to = r->to + row * r->n;
-    for (int64_t i = 0; i < r->n; i++) {
-        const float v = from[i];
-        uint32_t bits;
-        memcpy(&bits, &v, 4);
-        to[i] = (uint16_t)(bits >> 16);
-    }
-}
-
-__attribute__((optimize("O3"))) static void int8_add(int32_t *c, const float *sums, int64_t n, bool first) {
-    if (first)
-        for (int64_t j = 0; j < n; j++)
-            c[j] = (int32_t)sums[j];
-    else
-        for (int64_t j = 0; j < n; j++)
-            c[j] = (int32_t)((uint32_t)c[j] + (uint32_t)(int32_t)sums[j]);
-}
-
-static bool int8_gemm(const eng_gemm_args *g, const int64_t *starts_a, const int64_t *starts_b) {
-    const int64_t a_rows = g->a_transposed ? g->k : g->m, a_n = g->a_transposed ? g->m : g->k;
-    const int64_t b_rows = g->b_transposed ? g->n : g->k, b_n = g->b_transposed ? g->k : g->n;
-    uint16_t *a = malloc((size_t)(a_rows * a_n + b_rows * b_n) * 2 + 64), *b = a + a_rows * a_n;
-    float *sums = malloc((size_t)(g->m * g->n) * 4 + 64);
-    for (int64_t i = 0; a && sums && i < g->batch; i++) {
-        int8_rows of_a = {(const int8_t *)g->a + (starts_a ? starts_a[i] : i * g->stride_a), a, a_n, g->lda};
-        int8_rows of_b = {(const int8_t *)g->b + (starts_b ? starts_b[i] : i * g->stride_b), b, b_n, g->ldb};
-        int32_t *c = (int32_t *)g->c + i * g->stride_c;
-        eng_parallel(a_rows, int8_widen, &of_a);
-        eng_parallel(b_rows, int8_widen, &of_b);
-        for (int64_t r = 0; r < g->m && g->k <= 0; r++)
-            memset(c + r * g->ldc, 0, (size_t)g->n * 4);
-        for (int64_t k = 0; k < g->k; k += INT8_STEPS) {
-            eng_gemm_args part = *g;
-            part.dtype = TT_BF16;
-            part.c_dtype = TT_F32;
-            part.batch = 1;
-            part.k = eng_min(g->k - k, INT8_STEPS);
-            part.a = a + k * (g->a_transposed ? a_n : 1);
-            part.b = b + k * (g->b_transposed ? 1 : b_n);
-            part.lda = a_n;
-            part.ldb = b_n;
-            part.c = sums;
-            part.ldc = g->n;
-            eng_gemm_batched(&part, NULL, NULL);
-            for (int64_t r = 0; r < g->m; r++)
-                int8_add(c + r * g->ldc, sums + r * g->n, g->n, k == 0);
-        }
-    }
-    free(a);
-    free(sums);
-    return a && sums;
-}
-
 /* One product in place of a batch that shares B and whose A and C rows follow on. */
 static bool fold_batch(const eng_gemm_args *args, gemm *g) {
     if (args->batch == 1)
@@ -460,10 +393,15 @@ bool eng_gemm_batched(const eng_gemm_args *args, const int64_t *starts_a, const 
     if (args->batch <= 0 || args->m <= 0 || args->n <= 0)
         return true;
     if (args->dtype == TT_I8)
-        return args->c_dtype == TT_I32 && int8_gemm(args, starts_a, starts_b);
+        return args->c_dtype == TT_I32 && eng_gemm_int8(args, starts_a, starts_b);
     const eng_flavor *f = eng_flavor_of(args->dtype);
     if (!f || (args->c_dtype != args->dtype && args->c_dtype != f->sum))
         return false;
+    eng_gemm_of(f, args, starts_a, starts_b);
+    return true;
+}
+
+void eng_gemm_of(const eng_flavor *f, const eng_gemm_args *args, const int64_t *starts_a, const int64_t *starts_b) {
     gemm g = {.f = f,
               .kernels = eng_kernels_get(),
               .m = args->m,
@@ -484,12 +422,12 @@ bool eng_gemm_batched(const eng_gemm_args *args, const int64_t *starts_a, const 
             for (int64_t r = 0; r < args->m; r++)
                 memset(g.c + (i * args->stride_c + r * args->ldc) * g.c_bytes, 0,
                        (size_t)(args->n * g.c_bytes));
-        return true;
+        return;
     }
     batch s = {.args = args, .starts_a = starts_a, .starts_b = starts_b};
     if (!starts_a && fold_batch(args, &g)) {
         gemm_one(&g);
-        return true;
+        return;
     }
     s.one = g;
     const double work = (double)g.m * (double)g.n * (double)g.k;
@@ -497,12 +435,11 @@ bool eng_gemm_batched(const eng_gemm_args *args, const int64_t *starts_a, const 
     if (!s.small && args->batch < 2 * eng_pool_size()) {
         for (int64_t i = 0; i < args->batch; i++)
             batch_item(&s, i);
-        return true;
+        return;
     }
     /* tasks of about 2^18 multiply-adds; a whole that is not worth waking anyone for is one task */
     s.per_task = work * (double)args->batch < 4e6 ? args->batch : (int64_t)(262144 / work) + 1;
     eng_parallel(eng_blocks(args->batch, s.per_task), batch_task, &s);
-    return true;
 }
 
 bool eng_gemm(const eng_gemm_args *args) {

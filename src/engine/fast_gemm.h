@@ -11,6 +11,11 @@ extern "C" {
 /* As eng_gemm, with the start of A and of B for each batch (in elements) in place of the batch strides. */
 bool eng_gemm_batched(const eng_gemm_args *, const int64_t *starts_a, const int64_t *starts_b);
 
+/* The same of elements of a flavor; C's type is the flavor's element or sum. */
+void eng_gemm_of(const eng_flavor *, const eng_gemm_args *, const int64_t *starts_a, const int64_t *starts_b);
+/* i8 x i8 -> i32; false: no memory */
+bool eng_gemm_int8(const eng_gemm_args *, const int64_t *starts_a, const int64_t *starts_b);
+
 /* Scratch slots: tasks use the first three, whoever starts tasks keeps shared data in the last. A product may
  * be called from a task (it then runs inline), but not while that task holds slots 0 to 2. */
 enum { ENG_SLOT_A, ENG_SLOT_B, ENG_SLOT_C, ENG_SLOT_SHARED };

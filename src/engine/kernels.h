@@ -42,7 +42,7 @@ typedef struct eng_flavor {
     int per_word; /* steps of k in a word */
     int word_bytes;
     int element_bytes;                       /* of A and B in memory */
-    tt_dtype sum;                            /* F32 or F64: what tiles write */
+    tt_dtype sum;                            /* F32, F64, I32: what tiles write */
     eng_tile_fn tile[ENG_MAX_MR + 1];        /* by rows; [0] unused */
     eng_direct_fn direct[2][ENG_MAX_MR + 1]; /* [n > nr / 2]; NULL: none. For one-word-one-element types A
                                                 must be of the word's type; pairs need even k */
@@ -118,6 +118,7 @@ typedef struct eng_scores {
 
 typedef struct eng_kernels {
     eng_flavor f32, bf16, f16, f64;
+    eng_flavor quads; /* words of four bytes, unsigned in A and signed in B, and sums in i32; mr 0: none */
     /* rows of `width` elements of 2, 4 or 8 bytes: lane first + i of a piece = base[at + i * step], other
      * lanes 0; row r starts row_bytes * r further on in base, and dst_bytes * r in dst */
     void (*gather_rows)(int element_bytes, int width, const eng_piece *pieces, int n_pieces, int64_t step,

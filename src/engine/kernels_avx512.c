@@ -56,6 +56,40 @@ static void narrow_pair_rows(tt_dtype type, void *dst, int64_t ldd, const float 
 }
 #pragma GCC pop_options
 
+#pragma GCC push_options
+#pragma GCC target("avx512vnni")
+typedef uint32_t vu __attribute__((vector_size(64)));
+INLINE vu u_load(const uint32_t *p) { return (vu)_mm512_loadu_si512(p); }
+INLINE vu u_load_n(const uint32_t *p, int64_t n) { return (vu)_mm512_maskz_loadu_epi32(v_lanes(n), p); }
+INLINE void u_store(uint32_t *p, vu v) { _mm512_storeu_si512(p, (__m512i)v); }
+INLINE void u_store_n(uint32_t *p, vu v, int64_t n) { _mm512_mask_storeu_epi32(p, v_lanes(n), (__m512i)v); }
+INLINE vu u_set(uint32_t x) { return (vu)_mm512_set1_epi32((int)x); }
+INLINE vu u_dot_quads(vu a, vu b, vu c) { return (vu)_mm512_dpbusd_epi32((__m512i)c, (__m512i)a, (__m512i)b); }
+#define TILE(name)   quad_##name
+#define TILE_T       uint32_t
+#define TILE_V       vu
+#define TILE_VL      SIMD_VL
+#define TILE_LOAD    u_load
+#define TILE_LOAD_N  u_load_n
+#define TILE_STORE   u_store
+#define TILE_STORE_N u_store_n
+#define TILE_SET     u_set
+#define TILE_FMA     u_dot_quads
+#include "engine/kernel_tile.h"
+#pragma GCC pop_options
+
+#define FLAVOR_QUADS                                                                                         \
+    {.mr = TILE_MR,                                                                                          \
+     .nr = 2 * SIMD_VL,                                                                                      \
+     .per_word = 1,                                                                                          \
+     .word_bytes = 4,                                                                                        \
+     .element_bytes = 4,                                                                                     \
+     .sum = TT_I32,                                                                                          \
+     .tile = TILE_LIST(quad_packed_),                                                                        \
+     .lanes = TILE_LIST(quad_lanes_),                                                                        \
+     .direct = {TILE_LIST(quad_direct1_), TILE_LIST(quad_direct2_)},                                         \
+     .pack_cols = pack_cols_f32,                                                                             \
+     .pack_rows = pack_rows_f32}
 #define FLAVOR_PAIRS                                                                                         \
     {.mr = TILE_MR,                                                                                          \
      .nr = 2 * SIMD_VL,                                                                                      \
@@ -76,8 +110,9 @@ static void narrow_pair_rows(tt_dtype type, void *dst, int64_t ldd, const float 
      .dots = DOTS_LIST(dots_pair_),                                                                          \
      .pack_dots = dots_pair_pack,                                                                            \
      .stream = stream_pair_all}
-#define AVX512_TABLE(BF16, ATTEND, NARROW)                                                                               \
+#define AVX512_TABLE(BF16, QUADS, ATTEND, NARROW)                                                                               \
     {.f32 = FLAVOR_WIDENED(f32, 4, DIRECT_F32),                                                              \
+     .quads = QUADS,                                                                                         \
      .bf16 = BF16,                                                                                           \
      .f16 = FLAVOR_WIDENED(f16, 2, {{NULL}}),                                                                \
      .f64 = FLAVOR_F64,                                                                                      \
@@ -85,6 +120,6 @@ static void narrow_pair_rows(tt_dtype type, void *dst, int64_t ldd, const float 
      .narrow_rows = NARROW,                                                                                  \
      KERNELS_SHARED}
 
-const eng_kernels eng_kernels_avx512 = AVX512_TABLE(FLAVOR_WIDENED(bf16, 2, {{NULL}}), attend_rows, narrow_rows);
-const eng_kernels eng_kernels_avx512_bf16 = AVX512_TABLE(FLAVOR_PAIRS, attend_pair_rows, narrow_pair_rows);
+const eng_kernels eng_kernels_avx512 = AVX512_TABLE(FLAVOR_WIDENED(bf16, 2, {{NULL}}), {0}, attend_rows, narrow_rows);
+const eng_kernels eng_kernels_avx512_bf16 = AVX512_TABLE(FLAVOR_PAIRS, FLAVOR_QUADS, attend_pair_rows, narrow_pair_rows);
 #endif

@@ -127,6 +127,7 @@ TEST(products_of_every_shape) {
             CHECK(one_product(1, 11, 130, 70, types[t], TT_F32, false, true));
             CHECK(one_product(1, 70, 90, 1100, types[t], types[t], true, false));
             CHECK(one_product(1, 200, 1, 40, types[t], types[t], false, false));
+            CHECK(one_product(2, 30, 70, 34, types[t], types[t], false, true)); /* whole tiles and a part of one */
         }
     });
 }
@@ -260,7 +261,7 @@ TEST(products_of_one_row_and_of_bytes) {
             CHECK(one_product(1, n, 1, k, TT_F64, TT_F64, below(2), below(2)));
         }
         for (int i = 0; i < 8; i++) {
-            const int64_t m = 1 + below(40), n = 1 + below(40), k = i ? 1 + below(90) : 2100, batch = 1 + below(2);
+            const int64_t m = 1 + below(40), n = i == 2 ? 700 : 1 + below(40), k = i ? 1 + below(90) : 2100, batch = 1 + below(2);
             const bool ta = below(2);
             const bool tb = below(2);
             int8_t *a = malloc((size_t)(batch * m * k)), *b = malloc((size_t)(batch * n * k));
