@@ -19,7 +19,7 @@ typedef struct eng_job {
     eng_device *device;
     eng_participant participant; /* launch NULL: alone */
     eng_event *done;             /* queued runs */
-    eng_value **args, **outs;
+    eng_value **args, **outs; /* outs[i] NULL: a result in a parameter's memory, whose value it takes over */
     bool *donated; /* [arg]: the value is the run's own */
 } eng_job;
 
@@ -99,12 +99,26 @@ static tt_status take_memory(const eng_job *j, eng_memory_plan *m) {
     return TT_OK;
 }
 
+/* The value of a result that lies in a parameter's memory. */
+static eng_value *inherit(const eng_job *j, int i, int param, bool copied) {
+    eng_value *v = j->args[param];
+    if (copied)
+        return eng_value_create(j->device, hlo_type_bytes(j->loaded->executable->program->result_types[i]), NULL);
+    j->args[param] = NULL;
+    free(v->rows);
+    v->rows = NULL;
+    return v;
+}
+
 /* Hands results to their values, or frees everything; then what is left of copies and the slab. */
 static void settle_memory(const eng_job *j, eng_memory_plan *m, bool ok) {
     const eng_program *p = j->loaded->executable->program;
     eng_memory *memory = j->device->memory;
     for (int i = 0; i < p->n_results; i++) {
         int param = p->result_in_param[i];
+        const bool takes_over = ok && !j->outs[i];
+        if (takes_over)
+            j->outs[i] = inherit(j, i, param, m->copied[param]);
         if (ok)
             j->outs[i]->data = m->results[i];
         else if (param < 0 && m->results[i])
@@ -113,7 +127,7 @@ static void settle_memory(const eng_job *j, eng_memory_plan *m, bool ok) {
             continue;
         if (m->copied[param])
             m->copied[param] = false; /* it is the result's now */
-        else
+        else if (!takes_over)
             j->args[param]->data = NULL;
     }
     for (int i = 0; i < p->n_params; i++)
@@ -260,11 +274,14 @@ static tt_status run_inline(eng_job *j, tt_pjrt_buffer **out_buffers, eng_event 
     eng_value *few[STACK_VALUES];
     j->outs = p->n_results <= STACK_VALUES ? few : tt_malloc(sizeof(void *) * (size_t)p->n_results);
     for (int i = 0; i < p->n_results; i++)
-        j->outs[i] = eng_value_create(j->device, hlo_type_bytes(p->result_types[i]), NULL);
+        j->outs[i] = p->result_in_param[i] < 0 ? eng_value_create(j->device, hlo_type_bytes(p->result_types[i]), NULL) : NULL;
     bool started;
     tt_status status = run_job(j, &started);
     eng_queue_leave(&j->device->queue);
     bool failed = status && !started;
+    for (int i = 0; i < p->n_results && !failed; i++)
+        if (!j->outs[i])
+            j->outs[i] = eng_value_create(j->device, hlo_type_bytes(p->result_types[i]), NULL);
     if (failed) {
         for (int i = 0; i < p->n_results; i++)
             eng_value_release(j->outs[i]);
