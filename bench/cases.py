@@ -150,6 +150,24 @@ def fused():
             add(f"AdamW fused {d} {s}", fused_adamw, make, "torch", moved=7 * array)
 
 
+def optimizers():
+    """Updates of as many tensors as a model has, most of them small: one call, one program."""
+    n = 150
+    layer = [(64,), (64,), (192, 64), (192,), (64, 64), (64,), (64,), (64,), (128, 64), (64, 128)]
+    lists = lambda *makers: tuple(make(*layer[i % 10]) for make in makers for i in range(n))
+    part = lambda tensors, k: list(tensors[k * n : k * n + n])
+    adamw = lambda *t: torch._fused_adamw_(
+        *(part(t, k) for k in range(4)), [], part(t, 4), lr=1e-3, beta1=0.9, beta2=0.999, weight_decay=0.01, eps=1e-8, amsgrad=False, maximize=False
+    )
+    sgd = lambda *t: torch._fused_sgd_(
+        part(t, 0), part(t, 1), [], weight_decay=0, momentum=0, lr=0.1, dampening=0, nesterov=False, maximize=False, is_first_step=False
+    )
+    with_states = lambda: lists(normal, normal, normal, lambda *s: normal(*s).abs(), lambda *s: torch.tensor(1.0))
+    add(f"AdamW fused of {n} tensors", lambda *t: (adamw(*t), t[0])[1], with_states, "torch")
+    add(f"SGD fused of {n} tensors", lambda *t: (sgd(*t), t[0])[1], lambda: lists(normal, normal), "torch")
+    add(f"SGD foreach of {n} tensors", lambda *t: (torch._foreach_add_(part(t, 0), part(t, 1), alpha=-0.1), t[0])[1], lambda: lists(normal, normal), "torch")
+
+
 def others():
     x = lambda: (normal(1024, 1024),)
     image, pool = lambda: (normal(4, 64, 32, 32),), lambda: (normal(8, 64, 56, 56),)
@@ -212,5 +230,5 @@ def host():
     add("host item()", lambda x: x.item(), lambda: (torch.tensor(1.5),), "torch")
 
 
-for group in (products, convolutions, attention, fused, others, moves, host):
+for group in (products, convolutions, attention, fused, optimizers, others, moves, host):
     group()
