@@ -1,6 +1,7 @@
 /* loop_run.c - runs a compiled loop: hands out tiles, brings every source's tile to the kernels, keeps temporaries in the L1.
  *
  * A contiguous source is read where it lies. Others are copied to a tile: one element spread, a strided walk, or row pieces. */
+#include "engine/fast.h"
 #include "engine/loop_plan.h"
 #include <string.h>
 
@@ -74,7 +75,7 @@ static void walk(void *d, const void *from, int size, int64_t stride, int64_t n)
     }
 }
 
-static void count(void *d, tt_dtype dtype, int64_t from, int64_t step, int64_t n) {
+static FAST_CLONES void count(void *d, tt_dtype dtype, int64_t from, int64_t step, int64_t n) {
     switch ((int)dtype) {
 #define COUNT(type, T)                                                        \
     case TT_##type: {                                                         \
@@ -293,17 +294,17 @@ static void next_row(const eng_loop *l, frame *f) {
     }
 }
 
-/* A row source's piece: read in place if it lies side by side; a spread element is kept while it stays the same. */
+/* A row source's piece: read in place if it lies side by side; what was brought to the tile is kept while it stays the same. */
 static void row_source(const loop_source *s, frame *f, int i, int64_t stride, int64_t offset, int64_t n) {
     const char *base = f->base[i];
     if (s->kind == LOOP_MAP && stride == 1) {
         f->at[i] = base + offset * s->size;
         return;
     }
+    if (f->filled[i] == offset) /* pieces of rows that begin alike are as long */
+        return;
+    f->filled[i] = offset;
     if (stride == 0) {
-        if (f->filled[i] == offset)
-            return;
-        f->filled[i] = offset;
         if (s->uniform && s->size == 4) { /* one vector, known while compiling */
             spread((void *)f->at[i], base + offset * 4, 4, 16);
             return;

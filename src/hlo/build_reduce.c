@@ -33,9 +33,10 @@ static hlo_ref identity_of(hlo_graph *g, hlo_op op, tt_dtype dtype) {
     return HLO_FAIL(g, INTERNAL, "%s is no reduction", hlo_op_text(op));
 }
 
-/* A transposed value is reduced as it lies, and what is left is transposed. */
+/* A transposed value, or what one was converted to, is reduced as it lies, and what is left is transposed. */
 static hlo_ref reduce_untransposed(hlo_graph *g, hlo_op op, hlo_ref x, hlo_ref init, int n_dims, const int64_t *dims) {
-    const hlo_node *n = hlo_node_at(g, x);
+    const tt_dtype dtype = hlo_type_of(g, x)->dtype;
+    const hlo_node *top = hlo_node_at(g, x), *n = top->op == HLO_CONVERT ? hlo_node_at(g, top->operands[0]) : top;
     const hlo_ref from = n->operands[0];
     const int rank = n->type->rank;
     int64_t permutation[HLO_MAX_RANK], reduced[HLO_MAX_RANK], left[HLO_MAX_RANK];
@@ -54,7 +55,7 @@ static hlo_ref reduce_untransposed(hlo_graph *g, hlo_op op, hlo_ref x, hlo_ref i
             in_order = in_order && left[n_left] == n_left;
             n_left++;
         }
-    hlo_ref r = hlo_reduce(g, op, from, init, n_dims, reduced);
+    hlo_ref r = hlo_reduce(g, op, hlo_convert(g, from, dtype), init, n_dims, reduced);
     return in_order || !r ? r : hlo_transpose(g, r, left);
 }
 
@@ -65,7 +66,9 @@ hlo_ref hlo_reduce(hlo_graph *g, hlo_op op, hlo_ref x, hlo_ref init, int n_dims,
     bool legal = true;
     for (int i = 0; i < n_dims; i++)
         legal = legal && dims[i] >= 0 && dims[i] < t->rank;
-    if (legal && hlo_node_at(g, x)->op == HLO_TRANSPOSE)
+    const hlo_node *n = hlo_node_at(g, x);
+    n = n->op == HLO_CONVERT ? hlo_node_at(g, n->operands[0]) : n;
+    if (legal && n->op == HLO_TRANSPOSE)
         return reduce_untransposed(g, op, x, init, n_dims, dims);
     if (!init)
         init = identity_of(g, op, t->dtype);
