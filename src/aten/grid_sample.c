@@ -59,6 +59,8 @@ static hlo_ref into_range(tt_lower *L, const sampler *s, hlo_ref x, int64_t size
         hlo_ref inside = hlo_binary(g, HLO_AND, hlo_compare(g, "GT", x, zero), hlo_compare(g, "LT", x, last));
         *slope = hlo_select(g, inside, *slope, zero);
         x = hlo_clamp(g, zero, x, last);
+        if (s->mode != CUBIC) /* a NaN is at the first place */
+            x = hlo_select(g, hlo_compare(g, "NE", x, x), zero, x);
     }
     return x;
 }

@@ -1,6 +1,7 @@
 /* pointwise_logic.c - comparisons, logic, bits, choices: eq logical_and bitwise_or where clamp masked_fill fill ... */
 #include "aten/elem.h"
 #include "aten/pieces.h"
+#include <math.h>
 #include <string.h>
 
 enum { EQ, NE, LT, LE, GT, GE };
@@ -193,7 +194,15 @@ static tt_status is_among(tt_lower *L, hlo_ref a, hlo_ref b, int64_t n, int64_t 
         *out = hlo_reduce(g, HLO_OR, same, HLO_NONE, 1, &along_m);
         return hlo_graph_take_error(g);
     }
-    hlo_ref sorted[2], at;
+    hlo_ref sorted[2], at, most = HLO_NONE;
+    const hlo_type t = *hlo_type_of(g, b);
+    if (tt_is_float(t.dtype)) { /* a NaN is no test: it stands for the least of the others, if there are any */
+        hlo_ref is_nan = hlo_compare(g, "NE", b, b), most_of = hlo_select(g, is_nan, hlo_splat(g, &t, -INFINITY), b);
+        hlo_ref least_of = hlo_select(g, is_nan, hlo_splat(g, &t, INFINITY), b), least;
+        most = hlo_broadcast_to(g, hlo_reduce(g, HLO_MAXIMUM, most_of, HLO_NONE, 1, &along_n), 1, &n);
+        least = hlo_broadcast_to(g, hlo_reduce(g, HLO_MINIMUM, least_of, HLO_NONE, 1, &along_n), 1, &m);
+        b = hlo_select(g, is_nan, least, b);
+    }
     const hlo_type index = hlo_type_make(TT_I64, 1, &n);
     const tt_arg order[3] = {piece_argument(L, b), {.tag = TT_ARG_INT, .u.i = 0}, {.tag = TT_ARG_BOOL}};
     TT_TRY(piece_call(L, "sort", 3, order, NULL, -1, 2, sorted));
@@ -203,6 +212,8 @@ static tt_status is_among(tt_lower *L, hlo_ref a, hlo_ref b, int64_t n, int64_t 
     const tt_arg pick[3] = {piece_argument(L, sorted[0]), {.tag = TT_ARG_INT, .u.i = 0}, piece_argument(L, at)};
     TT_TRY(piece_call(L, "gather", 3, pick, NULL, -1, 1, &at));
     *out = hlo_compare(g, "EQ", a, at);
+    if (most)
+        *out = hlo_binary(g, HLO_AND, *out, hlo_compare(g, "LE", a, most));
     return hlo_graph_take_error(g);
 }
 

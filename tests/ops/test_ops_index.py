@@ -168,3 +168,47 @@ def test_the_error_of_an_index_out_of_range(f):
     with pytest.raises((IndexError, RuntimeError)) as have:
         f(x.to("tpu"), i.to("tpu")).cpu()
     assert have.type is want.type
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64])
+def test_running_extremes(dim, dtype):
+    torch.manual_seed(1)
+    x = torch.randint(-5, 5, (3, 70, 140)).to(dtype)
+    if dtype.is_floating_point:
+        x[1, 7:9, ::7] = float("nan")
+    check(torch.cummax, (x, dim), {}, "cummax")
+    check(torch.cummin, (x, dim), {}, "cummin")
+
+
+@pytest.mark.parametrize("invert", [False, True])
+@pytest.mark.parametrize("n", [0, 1, 5, 40, 3000])
+def test_isin(n, invert):
+    torch.manual_seed(2)
+    for dtype in (torch.int64, torch.float32):
+        x, tests = torch.randint(-9000, 9000, (60, 50)).to(dtype), torch.randint(-9000, 9000, (n,)).to(dtype)
+        if dtype.is_floating_point:
+            x[3, 4:8] = torch.tensor([float("nan"), float("inf"), -0.0, 0.0])
+            tests[:2] = torch.tensor([float("nan"), 0.0])[:n]
+        check(torch.isin, (x, tests), {"invert": invert}, "isin")
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+def test_rows_and_columns_with_repeats(dim):
+    torch.manual_seed(3)
+    x, index = torch.randn(40, 40), torch.randint(0, 40, (90,))
+    source = torch.randn((90, 40) if dim == 0 else (40, 90))
+    check(torch.index_add, (x, dim, index, source), {}, "index_add")
+    check(torch.index_reduce, (x, dim, index, source, "amax"), {}, "index_reduce")
+    check(torch.index_reduce, (x, dim, index, source, "amin"), {"include_self": False}, "index_reduce")
+
+
+def test_best_of_rows():
+    x = torch.randn(9, 700)
+    x[1, 5] = float("nan")
+    x[2] = -0.0
+    x[2, 9] = 0.0
+    x[3, 300:302] = 9.0
+    x[4] = -float("inf")
+    check(lambda x: torch.topk(x, 1).values, (x,), {}, "topk")
+    check(lambda x: x.gather(1, torch.topk(x, 1).indices), (x,), {}, "topk")

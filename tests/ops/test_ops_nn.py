@@ -296,3 +296,32 @@ def test_batch_norm_out_writes_the_running_statistics(empty):
         assert all(a is b for a, b in zip(back, outs, strict=True))
         found.append([t.cpu() for t in (*outs, mean, var)])
     torch.testing.assert_close(found[1], found[0])
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "nearest"])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+def test_grid_sample_far_and_nowhere(mode, padding):
+    nan, inf = float("nan"), float("inf")
+    grid = torch.tensor([[nan, nan], [nan, 0.9], [0.9, nan], [inf, 0.0], [-inf, 0.9], [2.0, 2.0]]).view(1, 1, 6, 2)
+    x = torch.randn(1, 2, 4, 4)
+    check(F.grid_sample, (x, grid), {"mode": mode, "padding_mode": padding, "align_corners": False}, "grid_sample")
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("out", [(1, 1), (5, 7), (13, 3), (30, 40)])
+def test_adaptive_max_pool(out, dtype):
+    torch.manual_seed(6)
+    x = torch.randint(-9, 9, (2, 3, 13, 21)).to(dtype)
+    x[1, 1, 3:5, 4] = float("nan")
+    check(F.adaptive_max_pool2d, (x, out), {"return_indices": True}, "adaptive_max_pool2d")
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
+def test_softmax_down_columns(dim, dtype):
+    torch.manual_seed(7)
+    x = (torch.randn(5, 33, 70) * 9).to(dtype)
+    x[1, :, 3] = -float("inf")
+    x[2, 4, 5] = float("nan")
+    check(torch.softmax, (x, dim), {}, "softmax")
+    check(torch.log_softmax, (x, dim), {}, "log_softmax")
