@@ -408,7 +408,7 @@ static double rounding_of_sum(tt_dtype t, double terms, double sum, double squar
 static double *sums_in_f64(case_fn make, uint64_t made, const eng_tensor *x, bool squares) {
     tt_arena *arena = tt_arena_create();
     hlo_graph *g = hlo_graph_create(arena, "m");
-    request q = {.as_f64 = true};
+    request q = {.as_f64 = true, .index_operand = -1};
     const uint64_t now = seed;
     seed = made;
     hlo_func_begin(g, "main", true);
