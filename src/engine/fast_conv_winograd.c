@@ -8,7 +8,7 @@
 #include "engine/fast_conv.h"
 #include <string.h>
 
-enum { LEAST_CHANNELS = 24, LEAST_TILES = 16, NEAR = 512 << 10, CHANNELS_AHEAD = 4 };
+enum { LEAST_CHANNELS = 16, LEAST_TILES = 16, NEAR = 512 << 10, CHANNELS_AHEAD = 4 };
 
 /* A column is (image, z, tile of the plane); k is (channel, tap of z). */
 typedef struct winograd {
@@ -18,9 +18,6 @@ typedef struct winograd {
     int64_t step_y, step;        /* between rows and columns of a tile: the dilations */
     int64_t low_y, low;          /* row and column of x where the first tile starts */
     int64_t tw, tiles, columns;  /* tiles of a row, of a plane, of all */
-    int64_t taken, half;         /* elements of a row that tiles reach; floats kept for its even pieces, and for its odd ones */
-    int64_t even, odd;           /* where even and odd pieces of x go in a row, whose pieces start with the padding */
-    int64_t first;               /* column of x that is taken first */
     int64_t mr, row_panels, ldv; /* ldv: floats from product to product of a panel of columns */
     int64_t panels, blocks;      /* panels of columns in a task, tasks a group */
     int64_t block_rows, row_blocks;
@@ -47,6 +44,24 @@ static void weights_task(void *context, int64_t task, int worker) {
 }
 
 /* ---- tiles ---- */
+/* What neighbouring tiles reach of a line of x, as it is taken apart. */
+typedef struct reach {
+    int64_t first, taken; /* column of x, and how many elements from there on */
+    int64_t half;         /* floats kept for even pieces, and for odd ones */
+    int64_t even, odd;    /* where those of x go: the line starts with the padding */
+} reach;
+
+static reach reach_of(const winograd *w, int64_t t, int64_t n) {
+    const conv_dim *d = &w->c->dim[2];
+    int64_t first, end;
+    conv_valid(w->low + 2 * t, 1, d->in, 2 * (n + w->step), &first, &end);
+    const int64_t pieces = first / w->step;
+    reach r = {.first = w->low + 2 * t + first, .taken = end - first, .even = pieces / 2 * w->step, .odd = (pieces + 1) / 2 * w->step};
+    r.half = eng_max(n + w->step, eng_round_up(r.taken, w->f->nr) / 2 + r.odd);
+    *(pieces % 2 ? &r.even : &r.odd) += r.half;
+    return r;
+}
+
 /* Neighbouring tiles of one row of tiles, in one panel. */
 typedef struct segment {
     int64_t row, t, n;  /* row of tiles, first tile in it, how many */
@@ -73,19 +88,19 @@ typedef struct rows {
 } rows;
 
 /* The elements that `n` rows from x on have in reach; those of channels that lie together are brought into planes first. */
-static rows rows_of_x(const winograd *w, const float *x, int64_t n) {
+static rows rows_of_x(const winograd *w, const float *x, int64_t n, int64_t taken) {
     const conv *c = w->c;
     const conv_dim *d = c->dim;
     if (!c->tap_major || n <= 0)
         return (rows){x, d[1].x, c->x_channel};
-    const int64_t plane = n * w->taken;
+    const int64_t plane = n * taken;
     float *planes = eng_scratch_need(ENG_SLOT_C, (size_t)(c->channels * plane * 4));
-    if (d[1].x == w->taken * d[2].x)
+    if (d[1].x == taken * d[2].x)
         c->kernels->transpose(4, planes, plane, x, d[2].x, plane, c->channels);
     else
         for (int64_t r = 0; r < n; r++)
-            c->kernels->transpose(4, planes + r * w->taken, plane, x + r * d[1].x, d[2].x, w->taken, c->channels);
-    return (rows){planes, w->taken, plane};
+            c->kernels->transpose(4, planes + r * taken, plane, x + r * d[1].x, d[2].x, taken, c->channels);
+    return (rows){planes, taken, plane};
 }
 
 /* `count` tiles of a plane of y, from tile a on, become columns from `at` on of v. */
@@ -95,13 +110,16 @@ static void transform_plane(const winograd *w, int64_t g, int64_t plane, int64_t
     const int64_t image = plane / d[0].out, z = plane % d[0].out, nr = w->f->nr;
     const int64_t top = a / w->tw / w->step_y * 2 * w->step_y;
     const int64_t n_rows = tile_start(w, ((a + count - 1) / w->tw / w->step_y + 1) * w->step_y) + 2 * w->step_y - top;
-    const int64_t line = 2 * w->half, size = (n_rows * line + 2 * nr) * 4; /* whole vectors are read */
+    const bool one = a / w->tw == (a + count - 1) / w->tw; /* wide images: of a part of a row */
+    const int64_t t = one ? a % w->tw : 0;
+    const reach of = reach_of(w, t, one ? count : w->tw);
+    const int64_t line = 2 * of.half, size = (n_rows * line + 2 * nr) * 4; /* whole vectors are read */
     float *split = eng_scratch_need(ENG_SLOT_A, (size_t)size);
     memset(split, 0, (size_t)size);
     int64_t first, end;
     conv_valid(w->low_y + top, 1, d[1].in, n_rows, &first, &end);
-    const rows x = rows_of_x(w, (const float *)(const void *)c->x + g * c->x_group + image * c->x_batch + (w->low_y + top + first) * d[1].x +
-                                    w->first * d[2].x, end - first);
+    const float *start = (const float *)(const void *)c->x + g * c->x_group + image * c->x_batch;
+    const rows x = rows_of_x(w, start + (w->low_y + top + first) * d[1].x + of.first * d[2].x, end - first, of.taken);
     bool odd = false, blank = true;
     for (int64_t k = 0; k < w->k; k++) {
         const int64_t in_z = z * d[0].step + d[0].at[k % w->kz];
@@ -111,15 +129,15 @@ static void transform_plane(const winograd *w, int64_t g, int64_t plane, int64_t
         blank = !inside;
         for (int64_t r = first; r < end && inside; r++) {
             const float *from = x.x + k / w->kz * x.channel + in_z * d[0].x + (r - first) * x.row;
-            for (int64_t i = 0; i < w->taken; i += 16) /* channels lie too far apart for the processor to guess */
+            for (int64_t i = 0; i < of.taken; i += 16) /* channels lie too far apart for the processor to guess */
                 __builtin_prefetch(from + CHANNELS_AHEAD * x.channel + i);
-            odd |= c->kernels->winograd_split(from, w->taken, w->step, split + r * line + w->even, split + r * line + w->odd);
+            odd |= c->kernels->winograd_split(from, of.taken, w->step, split + r * line + of.even, split + r * line + of.odd);
         }
         for (int64_t done = 0; done < count;) {
             const segment s = next_segment(w, a + done, at + done, count - done);
-            const float *from = split + (tile_start(w, s.row) - top) * line + s.t;
+            const float *from = split + (tile_start(w, s.row) - top) * line + s.t - t;
             const float *const four[4] = {from, from + line * w->step_y, from + 2 * line * w->step_y, from + 3 * line * w->step_y};
-            c->kernels->winograd_x(four, w->half, w->step, s.n, v + s.panel * 16 * w->ldv + k * nr + s.lane, w->ldv);
+            c->kernels->winograd_x(four, of.half, w->step, s.n, v + s.panel * 16 * w->ldv + k * nr + s.lane, w->ldv);
             done += s.n;
         }
     }
@@ -185,7 +203,7 @@ static bool three(const conv_dim *d) {
 static bool set_tiles(winograd *w) {
     const conv *c = w->c;
     const conv_dim *d = c->dim;
-    if (c->dtype != TT_F32 || c->y_dtype != TT_F32 || c->channels < LEAST_CHANNELS || c->outs < LEAST_CHANNELS || !three(&d[1]) ||
+    if (c->dtype != TT_F32 || c->y_dtype != TT_F32 || d[0].n_taps * c->channels < LEAST_CHANNELS || c->outs < LEAST_CHANNELS || !three(&d[1]) ||
         !three(&d[2]) || (c->tap_major ? d[0].in * d[0].n_taps != 1 : d[2].x != 1) || d[2].y != 1 || !tt_env_int(TT_ENV_WINOGRAD))
         return false;
     w->kz = d[0].n_taps;
@@ -197,16 +215,7 @@ static bool set_tiles(winograd *w) {
     w->tw = w->step * eng_blocks(d[2].out, 2 * w->step);
     w->tiles = w->tw * w->step_y * eng_blocks(d[1].out, 2 * w->step_y);
     w->columns = c->batch * d[0].out * w->tiles;
-    int64_t first, end;
-    conv_valid(w->low, 1, d[2].in, 2 * (w->tw + w->step), &first, &end);
-    w->first = w->low + first;
-    w->taken = end - first;
-    const int64_t pieces = first / w->step;
-    w->even = pieces / 2 * w->step;
-    w->odd = (pieces + 1) / 2 * w->step;
-    w->half = eng_max(w->tw + w->step, eng_round_up(w->taken, w->f->nr) / 2 + w->odd);
-    *(pieces % 2 ? &w->even : &w->odd) += w->half;
-    const bool cut_evenly = (w->step & (w->step - 1)) == 0 && w->step <= w->f->nr / 4 && first % w->step == 0;
+    const bool cut_evenly = (w->step & (w->step - 1)) == 0 && w->step <= w->f->nr / 4 && w->low % w->step == 0;
     return cut_evenly && w->tiles * d[0].out >= LEAST_TILES && 4 * w->tiles * 10 <= 14 * d[1].out * d[2].out;
 }
 
