@@ -650,6 +650,7 @@ TEST(attention_and_its_gradient) {
     EACH_LEVEL({
         for (int t = 0; t < 3; t++) {
             one_attention(3, 50, 33, false, types[t]);
+            one_attention(2, 301, 33, false, types[t]);
             one_attention(70, 140, 17, false, types[t]);
             one_attention(70, 66, 64, true, types[t]);
             one_attention(57, 1030, 18, false, types[t]); /* more keys than pass at once */
