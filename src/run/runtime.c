@@ -238,11 +238,10 @@ static tt_buffer *marker_argument[TT_MAX_DEVICES];
 static tt_status marker_event(int device, tt_event **out) {
     TT_TRY(tt_runtime_init_locked());
     TT_CHECK(device >= 0 && device < tt_client_device_count(tt_run_client), INVALID_ARGUMENT, "no tpu device %d", device);
-    if (!marker_program[device]) {
-        int32_t zero = 0;
+    static const int32_t zero;
+    if (!marker_argument[device]) TT_TRY(tt_buffer_from_host(tt_run_client, device, TT_I32, 0, NULL, &zero, false, &marker_argument[device]));
+    if (!marker_program[device])
         TT_TRY(tt_client_compile(tt_run_client, device, marker_text, sizeof marker_text - 1, NULL, &marker_program[device]));
-        TT_TRY(tt_buffer_from_host(tt_run_client, device, TT_I32, 0, NULL, &zero, false, &marker_argument[device]));
-    }
     tt_buffer *output;
     TT_TRY(tt_executable_run(marker_program[device], 1, &marker_argument[device], NULL, NULL, &output));
     tt_status status = tt_buffer_ready_event(output, out);

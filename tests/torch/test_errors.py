@@ -1,6 +1,9 @@
 """User errors: PyTorch's exception, at the op, in PyTorch's words, and the process goes on."""
 
+import os
 import re
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -107,3 +110,19 @@ def test_an_error_that_was_read_is_not_raised_again_by_waiting(x):
     with pytest.raises(IndexError, match="index 7 is out of bounds"):
         y.cpu()
     torch.tpu.synchronize()
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_waiting_works_after_it_found_no_memory(n):
+    code = """import torch
+for _ in range(3):
+    try:
+        torch.tpu.synchronize()
+        torch.tpu.Event().record()
+    except torch.OutOfMemoryError:
+        print("none")
+print((torch.ones(3, device="tpu") + 1).tolist())"""
+    run = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "TORCH_TPU_FAULT": f"alloc:{n}"}, capture_output=True, text=True, timeout=200
+    )
+    assert run.returncode == 0 and run.stdout.split("\n")[-2] == "[2.0, 2.0, 2.0]", run.stdout + run.stderr
