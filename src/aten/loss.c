@@ -204,21 +204,28 @@ static tt_status read_nll(tt_lower *L, int x_arg, nll *s, hlo_ref *out_target) {
     return TT_OK;
 }
 
-/* Checks classes at run time on an engine that knows tt.bounds: a gather over the classes that nothing else
- * needs would be dropped, so the weights are read through it. Without class weights they are ones. */
-static hlo_ref class_weights(tt_lower *L, const nll *s, int arg, hlo_ref target) {
+/* The weight of each of n targets' class, [n], or HLO_NONE where there are none. Checks classes at run time on an engine that knows
+ * tt.bounds: a gather over the classes that nothing else needs would be dropped, so the weights are read through it. Without class
+ * weights they are ones. */
+static hlo_ref class_weights(tt_lower *L, int arg, tt_dtype wide, int64_t classes, int64_t n, hlo_ref target, const char *name) {
     hlo_graph *g = L->g;
     if (!lower_has(L, arg) && !L->check_bounds)
-        return s->weight;
-    int64_t c[1] = {s->c}, dims[2] = {s->n * s->m, 1};
+        return HLO_NONE;
+    int64_t column[2] = {n, 1};
     static const int64_t zero[1] = {0}, one[1] = {1};
-    hlo_type ct = hlo_type_make(s->wide, 1, c), tt = piece_type(L, target);
-    hlo_ref weights = lower_has(L, arg) ? hlo_convert(g, lower_value(L, arg), s->wide) : hlo_splat(g, &ct, 1);
-    hlo_ref at = hlo_select(g, s->valid, target, hlo_splat_int(g, &tt, 0));
+    hlo_type ct = hlo_type_make(wide, 1, &classes);
+    hlo_ref weights = lower_has(L, arg) ? hlo_convert(g, lower_value(L, arg), wide) : hlo_splat(g, &ct, 1);
     hlo_dims d = {.kind = HLO_DIMS_GATHER, .b = {1, zero}, .e = {1, zero}, .index_vector_dim = 1};
-    hlo_ref w =
-        hlo_gather(g, weights, hlo_reshape(g, at, 2, dims), &d, one, L->check_bounds ? "nll_loss" : NULL);
-    return hlo_mul(g, hlo_reshape(g, w, s->flat.rank, s->flat.dims), s->weight);
+    return hlo_gather(g, weights, hlo_reshape(g, target, 2, column), &d, one, L->check_bounds ? name : NULL);
+}
+
+/* Times the weights of the targets' classes. */
+static hlo_ref weighted(tt_lower *L, const nll *s, int arg, hlo_ref target) {
+    hlo_graph *g = L->g;
+    hlo_type tt = piece_type(L, target);
+    hlo_ref at = hlo_select(g, s->valid, target, hlo_splat_int(g, &tt, 0));
+    hlo_ref w = class_weights(L, arg, s->wide, s->c, s->n * s->m, at, "nll_loss");
+    return w ? hlo_mul(g, hlo_reshape(g, w, s->flat.rank, s->flat.dims), s->weight) : s->weight;
 }
 
 /* x[n, target[n, m], m], by flat position. */
@@ -257,7 +264,7 @@ static void plain_losses(tt_lower *L, nll *s, bool mean, hlo_ref target, hlo_ref
                                              (long long)ignored, mean ? "true" : "false");
     hlo_composite c = hlo_composite_begin(L->g, "tt.nll_loss", attributes, 2, in, p);
     mark_valid(L, s, p[1], ignored);
-    hlo_ref w = class_weights(L, s, 2, p[1]);
+    hlo_ref w = weighted(L, s, 2, p[1]);
     sum_losses(L, s, mean, losses(L, s, w, p[0], p[1]), w, results);
     hlo_composite_end(L->g, &c, 2, results, out);
 }
@@ -275,7 +282,7 @@ LOWER(lower_nll_loss) {
     if (reduction != PIECE_NONE && s.x.rank == 2 && !lower_has(L, 2)) {
         plain_losses(L, &s, reduction == PIECE_MEAN, target, out);
     } else {
-        hlo_ref w = class_weights(L, &s, 2, target), loss = losses(L, &s, w, lower_value(L, 0), target);
+        hlo_ref w = weighted(L, &s, 2, target), loss = losses(L, &s, w, lower_value(L, 0), target);
         if (reduction == PIECE_NONE) {
             memcpy(dims, s.target.dims, sizeof dims);
             lower_out(L, hlo_convert(g, hlo_reshape(g, loss, s.target.rank, dims), s.x.dtype));
@@ -303,7 +310,7 @@ LOWER(lower_nll_loss_backward) {
         grad = hlo_div(g, grad, hlo_convert(g, hlo_reshape(g, lower_value(L, 6), 0, NULL), s.wide));
     grad = reduction == PIECE_NONE ? hlo_reshape(g, grad, s.flat.rank, s.flat.dims)
                                    : hlo_broadcast_to(g, grad, s.flat.rank, s.flat.dims);
-    hlo_ref v = hlo_unary(g, HLO_NEGATE, hlo_mul(g, class_weights(L, &s, 3, target), grad));
+    hlo_ref v = hlo_unary(g, HLO_NEGATE, hlo_mul(g, weighted(L, &s, 3, target), grad));
     v = hlo_select(g, s.valid, v, hlo_splat(g, &s.flat, 0));
     hlo_ref dx = hlo_select(g, one_hot(L, &s, target), piece_broadcast(L, v, &s.full, s.flat.rank, map),
                             hlo_splat(g, &s.full, 0));
@@ -345,11 +352,7 @@ static tt_status read_margin(tt_lower *L, int at, margin *m) {
     m->here = hlo_compare(g, "EQ", hlo_iota(g, &it, 1), piece_along(L, target, &it, 0));
     hlo_ref zero = hlo_splat(g, &m->wide, 0);
     m->chosen = hlo_reduce(g, HLO_ADD, hlo_select(g, m->here, m->values, zero), HLO_NONE, 1, one);
-    m->weight = HLO_NONE;
-    if (lower_has(L, at + 4)) {
-        hlo_ref w = piece_along(L, hlo_convert(g, lower_value(L, at + 4), m->wide.dtype), &m->wide, 1);
-        m->weight = hlo_reduce(g, HLO_ADD, hlo_select(g, m->here, w, zero), HLO_NONE, 1, one);
-    }
+    m->weight = class_weights(L, at + 4, m->wide.dtype, m->c, m->n, target, "multi_margin_loss");
     return TT_OK;
 }
 

@@ -91,7 +91,9 @@ LOWER_FN(lower_pw_sign) {
     hlo_ref s = hlo_unary(e.g, HLO_SIGN, e.v[0]);
     if (!tt_is_float(e.common))
         return elem_end(&e, s);
-    return elem_end(&e, hlo_select(e.g, elem_nan(&e, e.v[0]), elem_number(&e, 0), s));
+    /* PyTorch's (0 < x) - (x < 0): 0 of NaN, and +0 of -0 */
+    hlo_ref zero = elem_number(&e, 0), some = hlo_compare(e.g, "GT", hlo_unary(e.g, HLO_ABS, e.v[0]), zero);
+    return elem_end(&e, hlo_select(e.g, some, s, zero));
 }
 
 LOWER_FN(lower_pw_signbit) {

@@ -186,3 +186,11 @@ def test_scaled_products(each, out):
     have = torch._scaled_mm(a.to("tpu"), b.to("tpu"), *(s.to("tpu") for s in scales), out_dtype=out).cpu()
     step = {torch.bfloat16: 2**-8, torch.float32: 1e-6, torch.float8_e4m3fn: 2**-4}[out]
     assert have.dtype == out and (have.double() - want).abs().max() <= step * want.abs().max() * 1.01
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
+def test_signs_of_zeros_and_nan(dtype):
+    x = torch.tensor([0.0, -0.0, float("nan"), -3, float("inf"), -1e-40], dtype=dtype)
+    for f in (torch.sign, torch.sgn):
+        want, have = f(x), f(x.to("tpu")).cpu()
+        assert torch.equal(have, want) and torch.equal(torch.signbit(have), torch.signbit(want))

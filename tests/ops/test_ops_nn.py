@@ -325,3 +325,10 @@ def test_softmax_down_columns(dim, dtype):
     x[2, 4, 5] = float("nan")
     check(torch.softmax, (x, dim), {}, "softmax")
     check(torch.log_softmax, (x, dim), {}, "log_softmax")
+
+
+def test_multi_margin_loss_of_a_class_that_is_none():
+    x, target = torch.randn(3, 5), torch.tensor([1, 4, 5])
+    for device in ("cpu", "tpu"):
+        with pytest.raises((RuntimeError, IndexError), match="out of"):
+            F.multi_margin_loss(x.to(device), target.to(device)).item()
