@@ -42,7 +42,8 @@ static bool within(tt_dtype d, const char *a, const char *b, int n) {
         return false;
     double large = 0;
     for (int i = 0; i < parts; i++)
-        large = fmax(large, fabs(tt_element_get(part, b + i * size)));
+        if (isfinite(tt_element_get(part, b + i * size)))
+            large = fmax(large, fabs(tt_element_get(part, b + i * size)));
     for (int i = 0; i < parts; i++) {
         double x = tt_element_get(part, a + i * size), y = tt_element_get(part, b + i * size);
         if (isnan(x) && isnan(y))
