@@ -119,7 +119,7 @@ INLINE void pair_words(const void *first, const void *second, bool both, int64_t
     static const uint16_t order[32] = {0, 32, 1, 33, 2,  34, 3,  35, 4,  36, 5,  37, 6,  38, 7,  39,
                                        8, 40, 9, 41, 10, 42, 11, 43, 12, 44, 13, 45, 14, 46, 15, 47};
     const __m512i to_low = _mm512_loadu_si512(order), to_high = _mm512_add_epi16(to_low, _mm512_set1_epi16(16));
-    const __mmask32 lanes = n >= 32 ? 0xffffffffu : (1u << n) - 1;
+    const __mmask32 lanes = n >= 32 ? 0xffffffffu : n <= 0 ? 0 : (1u << n) - 1;
     const __m512i a = _mm512_maskz_loadu_epi16(lanes, first), b = _mm512_maskz_loadu_epi16(both ? lanes : 0, second);
     *low = (vf)_mm512_permutex2var_epi16(a, to_low, b);
     *high = (vf)_mm512_permutex2var_epi16(a, to_high, b);
