@@ -93,10 +93,10 @@ static rows rows_of_x(const winograd *w, const float *x, int64_t n, int64_t take
     const conv_dim *d = c->dim;
     if (!c->tap_major || n <= 0)
         return (rows){x, d[1].x, c->x_channel};
-    const int64_t plane = n * taken;
+    const int64_t plane = eng_round_up(n * taken, 16) + 16; /* a transpose writes whole vectors: beyond the last row */
     float *planes = eng_scratch_need(ENG_SLOT_C, (size_t)(c->channels * plane * 4));
     if (d[1].x == taken * d[2].x)
-        c->kernels->transpose(4, planes, plane, x, d[2].x, plane, c->channels);
+        c->kernels->transpose(4, planes, plane, x, d[2].x, n * taken, c->channels);
     else
         for (int64_t r = 0; r < n; r++)
             c->kernels->transpose(4, planes + r * taken, plane, x + r * d[1].x, d[2].x, taken, c->channels);
