@@ -176,8 +176,12 @@ static tt_status finish_target(builder *b, const tt_call *call, int k, const tt_
     return TT_OK;
 }
 
+/* Storages that are overwritten whole are not in the key, and nor is what their mark says. */
+static bool is_keyed(const builder *b, const tt_storage *s) { return s->mark < (uint32_t)b->key->n_storages && b->key->storages[s->mark] == s; }
+
 /* What the next target in that storage is written into. */
 static void written_value(builder *b, const tt_tensor *t, hlo_ref x) {
+    if (!is_keyed(b, t->storage)) return;
     const hlo_type *type = hlo_type_of(b->g, x), *old = tt_storage_type(t->storage, t->dtype);
     b->storage_value[t->storage->mark] = type->dtype == old->dtype ? hlo_reshape(b->g, x, old->rank, old->dims) : x;
 }
@@ -199,7 +203,8 @@ static tt_status finish(builder *b, const tt_call *call) {
         int n = sig->n_outputs;
         bool target = k < call->n_targets && call->targets[k];
         if (target) {
-            tt_sig_result **before = &latest[call->targets[k]->storage->mark];
+            const tt_storage *s = call->targets[k]->storage;
+            tt_sig_result *none = NULL, **before = is_keyed(b, s) ? &latest[s->mark] : &none;
             if (*before) { n = (*before)->output; (*before)->output = -1; } /* another view of a storage: both are in one new value */
             TT_TRY(finish_target(b, call, k, out, r, &values[n]));
             written_value(b, call->targets[k], values[n]);
