@@ -41,13 +41,14 @@ static void constant_read(const hlo_node *n, void *out) {
         memcpy((char *)out + at, value->data, (size_t)(value->splat ? size : bytes));
 }
 
-/* Functions of numbers are approximated: the loops' kernel says how. */
+/* Functions of numbers are approximated: the loops' kernel says how. What no integer can hold is converted as the specification says, not as
+ * the processor does. */
 static bool fold_elements(const hlo_graph *g, const hlo_node *n, const eng_tensor *in, eng_tensor *out) {
     enum { MOST = 3 };
     const int64_t elements = hlo_type_elements(n->type);
     loop_kernel kernel = loop_find_node(g, n);
     const void *data[MOST] = {NULL};
-    if (!kernel || n->n_operands > MOST)
+    if (!kernel || n->n_operands > MOST || n->op == HLO_CONVERT)
         return false;
     for (uint32_t k = 0; k < n->n_operands; k++) {
         if (hlo_type_elements(&in[k].type) != elements) /* one element for all */
