@@ -198,3 +198,14 @@ def test_list_ops_write_several_views_of_one_storage(eager_mode):
 
     for got, want in zip(run("tpu"), run("cpu"), strict=True):
         torch.testing.assert_close(got, want)
+
+
+def test_out_of_several_tensors_that_were_used_before():
+    want, have = (torch.arange(6.0).reshape(2, 3).to(device) for device in ("cpu", "tpu"))
+    for x in (want, have):
+        first, second, third = x.clone() + 1, x.clone() + 2, x.clone() + 3
+        values, indices = torch.empty(2, 1, device=x.device), torch.empty(2, 1, dtype=torch.int64, device=x.device)
+        torch.max(first * second + third, 1, keepdim=True, out=(values, indices))
+        torch.aminmax(first, dim=1, out=(second[:, 0], third[:, 1]))
+        x.copy_(second + third + values + indices)
+    assert torch.equal(have.cpu(), want)
