@@ -100,6 +100,11 @@ static FAST_CLONES void reversed(char *dst, const char *src, int size, int64_t n
     }
 }
 
+/* An element may be a pair or a row of smaller ones, and lie as those do. */
+typedef uint16_t any16 __attribute__((aligned(1), may_alias));
+typedef uint32_t any32 __attribute__((aligned(1), may_alias));
+typedef uint64_t any64 __attribute__((aligned(1), may_alias));
+
 #define REPEATED(bytes, T)                                                    \
     case bytes: {                                                             \
         T *to = (T *)(void *)dst;                                             \
@@ -121,9 +126,9 @@ static FAST_CLONES void reversed(char *dst, const char *src, int size, int64_t n
 static FAST_CLONES void repeated(char *dst, const char *src, int64_t from, int size, int64_t m, int64_t n) {
     switch (size) {
         REPEATED(1, uint8_t)
-        REPEATED(2, uint16_t)
-        REPEATED(4, uint32_t)
-        REPEATED(8, uint64_t)
+        REPEATED(2, any16)
+        REPEATED(4, any32)
+        REPEATED(8, any64)
     }
 }
 
@@ -141,8 +146,8 @@ static FAST_CLONES void repeated(char *dst, const char *src, int64_t from, int s
                 ((T *)(void *)(dst + k * to))[i] = ((const T *)(const void *)src)[i * n + k]; \
         return;
 #define EACH_WEAVE(X)                                                         \
-    X(uint8_t, 2) X(uint8_t, 3) X(uint8_t, 4) X(uint16_t, 2) X(uint16_t, 3) X(uint16_t, 4) X(uint32_t, 2) X(uint32_t, 3) X(uint32_t, 4) \
-    X(uint64_t, 2) X(uint64_t, 3) X(uint64_t, 4)
+    X(uint8_t, 2) X(uint8_t, 3) X(uint8_t, 4) X(any16, 2) X(any16, 3) X(any16, 4) X(any32, 2) X(any32, 3) X(any32, 4) \
+    X(any64, 2) X(any64, 3) X(any64, 4)
 enum { MOST_WOVEN = 4 };
 
 static FAST_CLONES void woven(char *restrict dst, const char *restrict src, int64_t from, int size, int64_t n, int64_t rows) {
@@ -242,7 +247,7 @@ static inline void turn8(char *dst, int64_t to, const char *src, int64_t from) {
 }
 
 typedef uint64_t v2 __attribute__((vector_size(16)));
-typedef uint64_t v2_any __attribute__((vector_size(16), aligned(8), may_alias));
+typedef uint64_t v2_any __attribute__((vector_size(16), aligned(1), may_alias)); /* pairs of 4-byte values too */
 
 static inline void turn2(char *dst, int64_t to, const char *src, int64_t from) {
     v2 a = *(const v2_any *)src, b = *(const v2_any *)(src + from);
