@@ -164,9 +164,8 @@ tt_status tt_capture_end(bool run) {
  * they run they are kept on the engine too, and their errors until somebody reads or waits: an error that no read meets is raised by waiting. */
 struct tt_marker { tt_event *event; bool reached; pthread_mutex_t lock; int device; };
 
-enum { MAX_OUTSTANDING = 64 };
 typedef struct started { tt_event *event; tt_status error; } started; /* event NULL: it has failed */
-static struct { started list[MAX_OUTSTANDING]; int n; } outstanding[TT_MAX_DEVICES];
+static struct { started *list; int n, cap, sweep_at; } outstanding[TT_MAX_DEVICES];
 
 /* True when the program is done and good; what is left of a failed one is its error. */
 static bool ended_well(started *s, bool wait) {
@@ -177,46 +176,50 @@ static bool ended_well(started *s, bool wait) {
     return !s->error;
 }
 
-void tt_run_note(const tt_program *p, int device, tt_buffer *output) {
-    if (tt_run_is_engine && !p->may_fail) return;
+/* Drops programs that ended well, and errors like the one that was read. Never waits: the lock is held, which what is waited for may need. */
+static void sweep(int device, const tt_error *read) {
     started *list = outstanding[device].list;
     int n = outstanding[device].n, kept = 0;
-    for (int i = 0; i < n; i++)
-        if (!ended_well(&list[i], kept == MAX_OUTSTANDING - 1)) list[kept++] = list[i];
-    if (kept == MAX_OUTSTANDING) tt_status_free(list[--kept].error); /* of so many errors the last is let go */
-    list[kept] = (started){0};
-    tt_status status = tt_buffer_ready_event(output, &list[kept].event);
-    outstanding[device].n = kept + !status;
-    tt_status_free(status);
+    for (int i = 0; i < n; i++) {
+        if (ended_well(&list[i], false)) continue;
+        if (read && list[i].error && !strcmp(tt_status_message(list[i].error), tt_status_message(read))) tt_status_free(list[i].error);
+        else list[kept++] = list[i];
+    }
+    outstanding[device].n = kept;
+    outstanding[device].sweep_at = 2 * kept + 64;
+}
+
+void tt_run_note(const tt_program *p, int device, tt_buffer *output) {
+    if (tt_run_is_engine && !p->may_fail) return;
+    if (outstanding[device].n >= outstanding[device].sweep_at) sweep(device, NULL);
+    started s = {0};
+    tt_status status = tt_buffer_ready_event(output, &s.event);
+    if (status) { tt_status_free(status); return; }
+    if (outstanding[device].n == outstanding[device].cap) {
+        outstanding[device].cap = 2 * outstanding[device].cap + 64;
+        outstanding[device].list = tt_realloc(outstanding[device].list, sizeof s * (size_t)outstanding[device].cap);
+    }
+    outstanding[device].list[outstanding[device].n++] = s;
 }
 
 void tt_error_was_read_locked(const tt_error *error) {
-    if (!error) return;
-    for (int d = 0; d < TT_MAX_DEVICES; d++) {
-        started *list = outstanding[d].list;
-        int n = outstanding[d].n, kept = 0;
-        for (int i = 0; i < n; i++) {
-            if (ended_well(&list[i], false)) continue;
-            if (list[i].error && !strcmp(tt_status_message(list[i].error), tt_status_message(error))) tt_status_free(list[i].error);
-            else list[kept++] = list[i];
-        }
-        outstanding[d].n = kept;
-    }
+    for (int d = 0; error && d < TT_MAX_DEVICES; d++) sweep(d, error);
 }
 
 /* Waits for all of a device's outstanding programs. Takes the lock itself. */
 static tt_status drain(int device) {
-    started list[MAX_OUTSTANDING];
     tt_lock();
     int n = outstanding[device].n;
-    memcpy(list, outstanding[device].list, sizeof *list * (size_t)n);
-    outstanding[device].n = 0;
+    started *list = outstanding[device].list;
+    outstanding[device].n = outstanding[device].cap = outstanding[device].sweep_at = 0;
+    outstanding[device].list = NULL;
     tt_unlock();
     tt_status first = TT_OK;
     for (int i = 0; i < n; i++) {
         if (ended_well(&list[i], true)) continue;
         if (first) tt_status_free(list[i].error); else first = list[i].error;
     }
+    free(list);
     return first;
 }
 
