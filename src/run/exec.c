@@ -30,9 +30,8 @@ static tt_status compile_text(int device, const char *name, const tt_str *text, 
         char *replay = tt_record_failure(name, text->data, text->length, tt_status_text(status));
         if (replay) status = tt_status_in(status, "compiling %s; replay: %s", name, replay);
         free(replay);
-        return status;
     }
-    return TT_OK;
+    return status;
 }
 
 static bool load_from_disk(int device, tt_hash key, tt_executable **out) {

@@ -10,13 +10,13 @@
 #include <stdlib.h>
 
 uint64_t tt_op_clock;
-static int64_t held_bytes, limit_bytes;
+static int64_t held_bytes;
 
 enum { JUST_USED = 256 }; /* calls: a caller of a caller may still hold these */
 
 void tt_held_add(int64_t bytes) { held_bytes += bytes; }
 
-typedef struct entry { uint64_t used; int64_t bytes; bool is_program; tt_hash key; } entry;
+typedef struct entry { uint64_t used; bool is_program; tt_hash key; } entry;
 
 static int by_use(const void *a, const void *b) {
     const entry *x = a, *y = b;
@@ -26,31 +26,28 @@ static int by_use(const void *a, const void *b) {
 static entry *entries;
 static int n_entries, cap_entries;
 
-void tt_forget_offer(bool is_program, tt_hash key, uint64_t used, int64_t bytes) {
+void tt_forget_offer(bool is_program, tt_hash key, uint64_t used) {
     if (used + JUST_USED > tt_op_clock) return;
     if (n_entries == cap_entries) entries = tt_realloc(entries, sizeof *entries * (size_t)(cap_entries = cap_entries ? 2 * cap_entries : 1024));
-    entries[n_entries++] = (entry){used, bytes, is_program, key};
+    entries[n_entries++] = (entry){used, is_program, key};
 }
 
-static void forget_down_to(int64_t bytes) {
+void tt_forget_if_full(void) {
+    const int64_t limit = tt_env_int(TT_ENV_PROGRAM_BYTES);
+    if (held_bytes <= limit) return;
     int64_t before = held_bytes;
     int i = 0;
     tt_windows_keep_signatures();
     tt_signatures_offer();
     tt_window_programs_offer();
     if (n_entries) qsort(entries, (size_t)n_entries, sizeof *entries, by_use);
-    for (; i < n_entries && held_bytes > bytes; i++)
+    for (; i < n_entries && held_bytes > limit / 2; i++)
         if (entries[i].is_program) tt_window_program_forget(entries[i].key); else tt_signature_forget(entries[i].key);
     tt_executables_forget_unused();
     TT_LOG(1, "signatures and programs held %lld bytes, the limit is %lld: forgot the %d of %d used longest ago, %lld bytes", (long long)before,
-           (long long)limit_bytes, i, n_entries, (long long)(before - held_bytes));
+           (long long)limit, i, n_entries, (long long)(before - held_bytes));
     tt_run_stats.forgotten += i;
     free(entries);
     entries = NULL;
     n_entries = cap_entries = 0;
-}
-
-void tt_forget_if_full(void) {
-    if (!limit_bytes) limit_bytes = tt_env_int(TT_ENV_PROGRAM_BYTES);
-    if (held_bytes > limit_bytes) forget_down_to(limit_bytes / 2);
 }

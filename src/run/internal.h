@@ -130,7 +130,7 @@ void tt_program_deinit(tt_program *); /* lets go of the executable and what was 
 extern uint64_t tt_op_clock;             /* op calls so far: the time of `used` */
 void tt_held_add(int64_t bytes);         /* memory of signatures and programs; negative: freed */
 void tt_forget_if_full(void);
-void tt_forget_offer(bool is_program, tt_hash key, uint64_t used, int64_t bytes);
+void tt_forget_offer(bool is_program, tt_hash key, uint64_t used);
 void tt_signatures_offer(void);          /* op.c */
 void tt_signature_forget(tt_hash key);
 void tt_window_programs_offer(void);     /* window.c */

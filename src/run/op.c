@@ -193,9 +193,7 @@ void tt_signatures_offer(void) {
     size_t cursor = 0; tt_hash key; void *value;
     while (signatures && tt_map_next(signatures, &cursor, &key, &value)) {
         const tt_sig *sig = value;
-        int64_t bytes = sig->bytes;
-        for (int i = 0; i < sig->n_strict; i++) bytes += sig->strict[i]->bytes;
-        if (!sig->pins) tt_forget_offer(false, key, sig->used, bytes);
+        if (!sig->pins) tt_forget_offer(false, key, sig->used);
     }
 }
 

@@ -344,7 +344,7 @@ void tt_windows_keep_signatures(void) {
 
 void tt_window_programs_offer(void) {
     size_t cursor = 0; tt_hash key; void *value;
-    while (programs && tt_map_next(programs, &cursor, &key, &value)) tt_forget_offer(true, key, ((tt_program *)value)->used, ((tt_program *)value)->bytes);
+    while (programs && tt_map_next(programs, &cursor, &key, &value)) tt_forget_offer(true, key, ((tt_program *)value)->used);
 }
 
 void tt_window_program_forget(tt_hash key) { program_destroy(tt_map_remove(programs, key)); }
