@@ -297,16 +297,12 @@ static tt_status max_pool(tt_lower *L, const pool *p) {
     TT_CHECK(piece_product(p->in, 0, p->n) < INT32_MAX && n_taps < INT32_MAX, UNIMPLEMENTED,
              "max pooling of planes of 2^31 elements");
     hlo_ref x = to_planes(L, p, lower_value(L, 0)), q[1], in_composite[2], out[2];
-    if (p->n == 2 && !p->adaptive && tt_dtype_size(p->x.dtype) <= 4 && tt_is_float(p->x.dtype) && hlo_type_elements(&p->x)) {
-        char *attributes = tt_arena_printf(
+    if (p->n == 2 && tt_dtype_size(p->x.dtype) <= 4 && tt_is_float(p->x.dtype) && hlo_type_elements(&p->x)) {
+        char *attributes = p->adaptive ? NULL : tt_arena_printf(
             L->arena, "k0 = %lld, k1 = %lld, s0 = %lld, s1 = %lld, p0 = %lld, p1 = %lld, d0 = %lld, d1 = %lld", (long long)p->kernel[0],
             (long long)p->kernel[1], (long long)p->stride[0], (long long)p->stride[1], (long long)p->padding[0], (long long)p->padding[1],
             (long long)p->dilation[0], (long long)p->dilation[1]);
-        hlo_composite c = hlo_composite_begin(g, "tt.max_pool", attributes, 1, &x, q);
-        plane_maxima(L, p, q[0], in_composite);
-        hlo_composite_end(g, &c, 2, in_composite, out);
-    } else if (p->n == 2 && p->adaptive && tt_dtype_size(p->x.dtype) <= 4 && tt_is_float(p->x.dtype) && hlo_type_elements(&p->x)) {
-        hlo_composite c = hlo_composite_begin(g, "tt.adaptive_max_pool", NULL, 1, &x, q);
+        hlo_composite c = hlo_composite_begin(g, p->adaptive ? "tt.adaptive_max_pool" : "tt.max_pool", attributes, 1, &x, q);
         plane_maxima(L, p, q[0], in_composite);
         hlo_composite_end(g, &c, 2, in_composite, out);
     } else {
