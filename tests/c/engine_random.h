@@ -124,10 +124,24 @@ __attribute__((unused)) static bool element_near(tt_dtype d, const char *a, cons
     return (isnan(x) && isnan(y)) || (tolerance > 0 && (x == y || fabs(x - y) <= tolerance * (fabs(y) + 1)));
 }
 
+/* Data for each parameter of the entry function; into 16 places at most. */
+static void arguments_make(const hlo_graph *g, data kind, void **arguments) {
+    const hlo_block *body = g->funcs[0]->body;
+    for (int i = 0; i < body->n_params; i++) {
+        const hlo_type *t = hlo_type_of(g, body->params[i]);
+        arguments[i] = malloc((size_t)hlo_type_bytes(t) + 1);
+        fill(t->dtype, arguments[i], hlo_type_elements(t), kind);
+    }
+}
+
+static void arguments_free(const hlo_graph *g, void **arguments) {
+    for (int i = 0; i < g->funcs[0]->body->n_params; i++)
+        free(arguments[i]);
+}
+
 /* Builds the entry function's text, runs it both ways on the same data and compares. False when the reference refuses the program. */
 __attribute__((unused)) static bool compare_program(hlo_graph *g, const char *what, data kind, const double *tolerance, bool *out_right) {
     tt_str text = {0};
-    const hlo_block *body = g->funcs[0]->body;
     void *arguments[16];
     tt_status error = hlo_graph_take_error(g);
     bool good = *out_right = !error;
@@ -135,11 +149,7 @@ __attribute__((unused)) static bool compare_program(hlo_graph *g, const char *wh
     if (!good)
         return false;
     hlo_print(g, &text);
-    for (int i = 0; i < body->n_params; i++) {
-        const hlo_type *t = hlo_type_of(g, body->params[i]);
-        arguments[i] = malloc((size_t)hlo_type_bytes(t) + 1);
-        fill(t->dtype, arguments[i], hlo_type_elements(t), kind);
-    }
+    arguments_make(g, kind, arguments);
     outcome want = run_program(&text, true, arguments), have = run_program(&text, false, arguments);
     bool right = !want.error == !have.error;
     if (right && want.error)
@@ -164,25 +174,19 @@ __attribute__((unused)) static bool compare_program(hlo_graph *g, const char *wh
     bool ran = !want.error;
     outcome_free(&want);
     outcome_free(&have);
-    for (int i = 0; i < body->n_params; i++)
-        free(arguments[i]);
+    arguments_free(g, arguments);
     tt_str_deinit(&text);
     return ran;
 }
 
 /* ---- the same for any number of threads: digests of what programs give, printed by a process for each number ---- */
 __attribute__((unused)) static void print_digest(hlo_graph *g, int number) {
-    const hlo_block *body = g->funcs[0]->body;
     tt_str text = {0};
     void *arguments[16];
     uint64_t h = 0;
     CHECK_OK(hlo_graph_take_error(g));
     hlo_print(g, &text);
-    for (int k = 0; k < body->n_params; k++) {
-        const hlo_type *t = hlo_type_of(g, body->params[k]);
-        arguments[k] = malloc((size_t)hlo_type_bytes(t) + 1);
-        fill(t->dtype, arguments[k], hlo_type_elements(t), PLAIN);
-    }
+    arguments_make(g, PLAIN, arguments);
     outcome o = run_program(&text, false, arguments);
     for (int k = 0; k < o.n; k++)
         for (int64_t i = 0; i < hlo_type_bytes(&o.results[k].type); i++)
@@ -191,8 +195,7 @@ __attribute__((unused)) static void print_digest(hlo_graph *g, int number) {
     if (getenv("TT_SHOW") && atoi(getenv("TT_SHOW")) == number)
         printf("%s\n", text.data);
     outcome_free(&o);
-    for (int k = 0; k < body->n_params; k++)
-        free(arguments[k]);
+    arguments_free(g, arguments);
     tt_str_deinit(&text);
 }
 

@@ -471,20 +471,16 @@ static bool same_outcome(const outcome *a, const outcome *b) {
 }
 
 TEST(slices_change_no_bits) {
+    const int64_t usual = eng_bands_from;
     int n = rounds(200);
     for (int i = 0; i < n && !test_failures; i++) {
         tt_arena *arena = tt_arena_create();
         hlo_graph *g = build(arena, 300000, false, -1);
-        const hlo_block *body = g->funcs[0]->body;
         void *arguments[16];
         tt_str text = {0};
         CHECK_OK(hlo_graph_take_error(g));
         hlo_print(g, &text);
-        for (int k = 0; k < body->n_params; k++) {
-            const hlo_type *t = hlo_type_of(g, body->params[k]);
-            arguments[k] = malloc((size_t)hlo_type_bytes(t) + 1);
-            fill(t->dtype, arguments[k], hlo_type_elements(t), PLAIN);
-        }
+        arguments_make(g, PLAIN, arguments);
         eng_bands_from = INT64_MAX;
         outcome whole = run_program(&text, false, arguments);
         eng_bands_from = 1;
@@ -494,12 +490,11 @@ TEST(slices_change_no_bits) {
         CHECK(same_outcome(&whole, &sliced));
         outcome_free(&whole);
         outcome_free(&sliced);
-        for (int k = 0; k < body->n_params; k++)
-            free(arguments[k]);
+        arguments_free(g, arguments);
         tt_str_deinit(&text);
         tt_arena_destroy(arena);
     }
-    eng_bands_from = 256 << 10;
+    eng_bands_from = usual;
 }
 
 /* ---- threads ---- */
