@@ -158,8 +158,8 @@ static tt_status run_job(eng_job *j, bool *out_started) {
                        .device = j->participant.index,
                        .n_devices = l->n_devices,
                        .collective = &j->participant,
-                       .reference = p->reference};
-        run.rows = m.rows;
+                       .reference = p->reference,
+                       .rows = m.rows};
         *out_started = true;
         uint32_t n = atomic_fetch_add_explicit(&l->n_runs, 1, memory_order_relaxed);
         bool measure = n < MEASURED_RUNS || n % MEASURE_EVERY == 0;

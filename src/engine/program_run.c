@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "engine/composite.h"
 #include "engine/fast.h"
+#include "engine/fast_gemm.h"
 #include "engine/program_plan.h"
 #include <stdio.h>
 #include <string.h>
@@ -154,7 +155,7 @@ typedef struct band_run {
     const eng_run *run;
     const hlo_graph *g;
     const eng_frame *frame;
-    _Atomic(tt_status) status;
+    _Atomic bool declined;
 } band_run;
 
 /* Where the arrays of a step are; what has memory for the slices from `from` on begins where its first slice would be. */
@@ -163,15 +164,15 @@ static void point(const eng_frame *f, const eng_step *s, char *scratch, int64_t 
         p[k] = s->slice_bytes[k] ? scratch + s->places[k].offset - from * s->slice_bytes[k] : address(f, s->places[k]);
 }
 
-static tt_status slices_step(const band_run *b, eng_run *run, const eng_step *s, void **p, int64_t from, int64_t to) {
+static bool slices_step(const band_run *b, eng_run *run, const eng_step *s, void **p, int64_t from, int64_t to) {
     const int64_t slices = b->band->slices;
     if (s->kind == STEP_LOOP) {
         const int64_t each = eng_loop_elements(s->loop) / slices;
         eng_loop_run_range(s->loop, p, p + s->n_in, from * each, to * each);
-        return TT_OK;
+        return true;
     }
     const eng_tensor in[2] = {{*s->types[0], p[0]}, {*s->types[1], p[1]}}, out = {*s->types[2], p[2]};
-    return eng_reduce_range(run, b->g, s->node, in, &out, slices, from, to);
+    return eng_reduce_range(run, b->g, s->node, in, &out, slices, from, to) == TT_OK;
 }
 
 static void band_task(void *context, int64_t task, int worker) {
@@ -181,19 +182,17 @@ static void band_task(void *context, int64_t task, int worker) {
     const eng_band *band = b->band;
     const int64_t from = task * band->at_once, to = from + band->at_once < band->slices ? from + band->at_once : band->slices;
     const size_t pointers = (size_t)(f->plan->max_pointers + 8) * sizeof(void *);
-    char *scratch = eng_scratch(BAND_SCRATCH, (size_t)band->scratch_bytes + pointers);
+    char *scratch = eng_scratch_need(BAND_SCRATCH, (size_t)band->scratch_bytes + pointers);
     eng_run run = *b->run;
     run.arena = tt_arena_create();
-    tt_status status = scratch ? TT_OK : eng_not_mine;
-    for (const eng_step *s = &f->plan->steps[band->first], *end = s + band->n; s < end && !status; s++) {
+    for (const eng_step *s = &f->plan->steps[band->first], *end = s + band->n; s < end; s++) {
         void **p = (void **)(void *)(scratch + band->scratch_bytes);
         if (!s->slice_bytes)
             continue;
         point(f, s, scratch, from, p);
-        status = slices_step(b, &run, s, p, from, to);
+        if (!slices_step(b, &run, s, p, from, to))
+            b->declined = true;
     }
-    if (status)
-        b->status = status;
     tt_arena_destroy(run.arena);
 }
 
@@ -205,7 +204,8 @@ static tt_status run_band(eng_run *run, const hlo_graph *g, eng_frame *f, const 
             TT_TRY(run_step(run, g, f, &f->plan->steps[i]));
     band_run b = {.band = band, .run = run, .g = g, .frame = f};
     eng_parallel((band->slices + band->at_once - 1) / band->at_once, band_task, &b);
-    return b.status;
+    TT_CHECK(!b.declined, INTERNAL, "a reduction that goes over slices declines one");
+    return TT_OK;
 }
 
 /* ---- control ---- */
