@@ -20,12 +20,6 @@ typedef struct finder {
     hlo_ref nodes[MOST_NODES], array;
 } finder;
 
-/* The index of r in the block, -1 if it is not there. */
-static int place_of(const finder *f, hlo_ref r) {
-    const int at = f->p->positions[r];
-    return hlo_node_at(f->p->g, r)->op != HLO_PARAM && at < f->block->n_nodes && f->block->nodes[at] == r ? at : -1;
-}
-
 static bool is_computed(const hlo_graph *g, hlo_ref r) {
     const hlo_node *n = hlo_node_at(g, r);
     return n->op == HLO_RESHAPE ? loop_reshape_is_member(g, r) : loop_find_node(g, n) != NULL;
@@ -65,7 +59,7 @@ static bool collect(finder *f, hlo_ref r) {
     if (!is_cheap(n->op))
         return false;
     for (uint32_t k = 0; k < n->n_operands; k++) {
-        const int at = place_of(f, n->operands[k]);
+        const int at = eng_position(f->p, f->block, n->operands[k]);
         const bool inside = at >= 0 && f->group[at] == f->mine && !f->kept[at] && is_computed(g, n->operands[k]);
         if (!(inside ? collect(f, n->operands[k]) : reads(f, n->operands[k], n->type)))
             return false;
@@ -80,7 +74,7 @@ static bool collect(finder *f, hlo_ref r) {
 typedef struct use { int group, next; } use;
 
 static void keep(finder *f, hlo_ref r) {
-    const int at = place_of(f, r);
+    const int at = eng_position(f->p, f->block, r);
     if (at >= 0)
         f->kept[at] = true;
 }
@@ -92,7 +86,7 @@ static void find_users(finder *f, int *first, use *uses) {
         const hlo_node *n = hlo_node_at(g, f->block->nodes[i]);
         const bool computes = f->group[i] >= 0 && is_computed(g, f->block->nodes[i]);
         for (uint32_t k = 0; k < n->n_operands; k++) {
-            const int at = place_of(f, n->operands[k]);
+            const int at = eng_position(f->p, f->block, n->operands[k]);
             if (at < 0 || f->group[at] < 0 || f->group[at] == f->group[i])
                 continue;
             if (computes && n->op != HLO_RESHAPE) {
@@ -123,7 +117,7 @@ static bool is_extra(const eng_again *a, int at, int group) {
 
 static void add_extras(finder *f, eng_again *a, int *n_extra, int group) {
     for (int i = 0; i < f->n_nodes; i++) {
-        const int at = place_of(f, f->nodes[i]);
+        const int at = eng_position(f->p, f->block, f->nodes[i]);
         if (is_extra(a, at, group))
             continue;
         if (a->n_extras == a->cap_extras) {

@@ -21,12 +21,6 @@ static bool moves(const hlo_node *n) {
     }
 }
 
-/* Index in the block of the node that computes r, -1: elsewhere. */
-static int position(const eng_planner *p, const hlo_block *b, hlo_ref r) {
-    const int at = p->positions[r];
-    return at >= 0 && at < b->n_nodes && b->nodes[at] == r ? at : -1;
-}
-
 /* Which nodes others read through: all their readers move elements as well; of a transpose one, since a second reading would cost. */
 void eng_moves_find(eng_planner *p, const hlo_block *b, const int *group, const bool *is_result, bool *out_lazy) {
     enum { NEEDED = 1 << 20 };
@@ -37,7 +31,7 @@ void eng_moves_find(eng_planner *p, const hlo_block *b, const int *group, const 
         const bool mover = group[i] == -1 && moves(n);
         uses[i] += is_result[i] ? NEEDED : 0;
         for (uint32_t k = 0; k < n->n_operands; k++) {
-            const int at = position(p, b, n->operands[k]);
+            const int at = eng_position(p, b, n->operands[k]);
             if (at >= 0 && uses[at] < NEEDED)
                 uses[at] += mover ? 1 : NEEDED;
         }
@@ -47,8 +41,8 @@ void eng_moves_find(eng_planner *p, const hlo_block *b, const int *group, const 
         hlo_ref *captures;
         eng_captures_find(p, n, &n_captures, &captures);
         for (int k = 0; k < n_captures; k++)
-            if (position(p, b, captures[k]) >= 0)
-                uses[position(p, b, captures[k])] = NEEDED;
+            if (eng_position(p, b, captures[k]) >= 0)
+                uses[eng_position(p, b, captures[k])] = NEEDED;
     }
     for (int i = 0; i < b->n_nodes; i++) {
         const hlo_node *n = hlo_node_at(p->g, b->nodes[i]);
@@ -58,7 +52,7 @@ void eng_moves_find(eng_planner *p, const hlo_block *b, const int *group, const 
             continue;
         pieces[i] = n->op == HLO_CONCATENATE ? 0 : 1;
         for (uint32_t k = 0; k < n->n_operands; k++) {
-            const int at = position(p, b, n->operands[k]);
+            const int at = eng_position(p, b, n->operands[k]);
             depth[i] = at >= 0 && out_lazy[at] && depth[at] >= depth[i] ? depth[at] + 1 : depth[i];
             const int below = at >= 0 && out_lazy[at] ? pieces[at] : 1;
             pieces[i] = n->op == HLO_CONCATENATE ? pieces[i] + below : below;
@@ -105,7 +99,7 @@ static bool reshape_strides(const hlo_type *from, const int64_t *strides, const 
 }
 
 static bool is_lazy(const eng_planner *p, const hlo_block *b, const bool *lazy, hlo_ref r) {
-    return position(p, b, r) >= 0 && lazy[position(p, b, r)];
+    return eng_position(p, b, r) >= 0 && lazy[eng_position(p, b, r)];
 }
 
 /* Composes node n's view of its operand, v, into one of its result. */

@@ -298,8 +298,7 @@ static tt_status ensure(eng_builder *b, hlo_ref r) {
     hlo_ref d = node_of(b->p->g, r);
     if (eng_value_find(b->p, r).root != ROOT_NONE || hlo_node_at(b->p->g, d)->op == HLO_PARAM)
         return TT_OK;
-    int at = b->p->positions[d];
-    return at < b->block->n_nodes && b->block->nodes[at] == d ? add_node(b, d) : TT_OK;
+    return eng_position(b->p, b->block, d) >= 0 ? add_node(b, d) : TT_OK;
 }
 
 static int64_t types_bytes(const eng_draft *d) {
@@ -592,33 +591,31 @@ static tt_status add_control(eng_builder *b, hlo_ref ref) {
 }
 
 /* ---- the walk ---- */
-static void mark_escapes(eng_planner *p, const hlo_block *b, const int *group, const eng_again *again, int *position) {
-#define ESCAPE(ref, from)                                                                                    \
-    do {                                                                                                     \
-        hlo_ref d_ = node_of(p->g, ref);                                                                     \
-        int at_ = position[d_];                                                                              \
-        bool here_ = hlo_node_at(p->g, d_)->op != HLO_PARAM && at_ < b->n_nodes && b->nodes[at_] == d_;      \
-        bool again_ = here_ && again->again && again->again[at_] && (from) >= 0;                             \
-        if (here_ && !again_ && (group[at_] < 0 || group[at_] != (from)))                                    \
-            p->escapes[ref] = true;                                                                          \
-    } while (0)
-    for (int i = 0; i < b->n_nodes; i++)
-        position[b->nodes[i]] = i;
+enum { OUTSIDE = -2 }; /* a reader that is in no group: a region, or who takes the results */
+
+/* r is read by a node of that group: it needs memory unless it is of the same group, or computed again there. */
+static void read_by(eng_planner *p, const hlo_block *b, const int *group, const eng_again *again, hlo_ref r, int reader) {
+    const int at = eng_position(p, b, node_of(p->g, r));
+    const bool computed_again = at >= 0 && again->again && again->again[at] && reader >= 0;
+    if (at >= 0 && !computed_again && (group[at] < 0 || group[at] != reader))
+        p->escapes[r] = true;
+}
+
+static void mark_escapes(eng_planner *p, const hlo_block *b, const int *group, const eng_again *again) {
     for (int i = 0; i < b->n_nodes; i++) {
         const hlo_node *n = hlo_node_at(p->g, b->nodes[i]);
         for (uint32_t k = 0; k < n->n_operands; k++)
-            ESCAPE(n->operands[k], group[i]);
+            read_by(p, b, group, again, n->operands[k], group[i]);
         if (n->n_regions) {
             int n_captures;
             hlo_ref *captures;
             eng_captures_find(p, n, &n_captures, &captures);
             for (int k = 0; k < n_captures; k++)
-                ESCAPE(captures[k], -2);
+                read_by(p, b, group, again, captures[k], OUTSIDE);
         }
     }
     for (int i = 0; i < b->n_results; i++)
-        ESCAPE(b->results[i], -2);
-#undef ESCAPE
+        read_by(p, b, group, again, b->results[i], OUTSIDE);
 }
 
 static tt_status add_node(eng_builder *b, hlo_ref ref) {
@@ -671,16 +668,15 @@ static tt_status add_nodes(eng_builder *b, hlo_block *block) {
     eng_planner *p = b->p;
     int n = block->n_nodes, n_groups = 0;
     int *group = TT_NEW_N(p->temporary, int, n);
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         group[i] = -1;
+        p->positions[block->nodes[i]] = i;
+    }
     if (!p->reference && n) {
         bool *is_result = TT_NEW_N(p->temporary, bool, n);
-        for (int i = 0; i < n; i++)
-            p->positions[block->nodes[i]] = i;
         for (int i = 0; i < block->n_results; i++) {
-            hlo_ref d = node_of(p->g, block->results[i]);
-            int at = p->positions[d];
-            if (at < n && block->nodes[at] == d)
+            const int at = eng_position(p, block, node_of(p->g, block->results[i]));
+            if (at >= 0)
                 is_result[at] = true;
         }
         eng_fuse(p->temporary, p->g, block, is_result, group, &n_groups);
@@ -690,7 +686,7 @@ static tt_status add_nodes(eng_builder *b, hlo_block *block) {
     eng_again again = {0};
     if (n_groups)
         eng_again_find(p, block, group, n_groups, &again);
-    mark_escapes(p, block, group, &again, p->positions);
+    mark_escapes(p, block, group, &again);
     int *size = TT_NEW_N(p->temporary, int, n_groups), *last = TT_NEW_N(p->temporary, int, n_groups);
     int *start = TT_NEW_N(p->temporary, int, n_groups + 1);
     for (int i = 0; i < n; i++)

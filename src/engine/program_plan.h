@@ -117,6 +117,11 @@ TT_MUST_CHECK tt_status eng_plan_block(eng_planner *, hlo_block *, int n_capture
 /* Outer values used inside a node's regions, each once (temporary arena). */
 void eng_captures_find(eng_planner *, const hlo_node *, int *out_n, hlo_ref **out_refs);
 void eng_canonicalise(hlo_graph *, hlo_block *); /* program_fold.c */
+/* Where the node r stands in the block at hand, whose positions are set; -1: not there. */
+static inline int eng_position(const eng_planner *p, const hlo_block *b, hlo_ref r) {
+    const int at = p->positions[r];
+    return at >= 0 && at < b->n_nodes && b->nodes[at] == r ? at : -1;
+}
 /* program_move.c: by position in the block (p->positions are set): which nodes are not computed, since what reads them reads through. */
 void eng_moves_find(eng_planner *p, const hlo_block *, const int *group, const bool *is_result, bool *out_lazy);
 /* The chain that ends at r, and what it reads (temporary arena); NULL: it is none. */
