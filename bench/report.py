@@ -121,14 +121,15 @@ def section(title, pattern, lines):
         return []
     modes = list(dict.fromkeys(m for line in chosen for m in line["times"] if m.startswith("ours")))
     against = list(dict.fromkeys(p for line in chosen for p in (*line["ratios"], *line["errors"]) if not p.startswith("ours") and p != "stream"))
-    two = any((line["row"], 2) in lines for line in chosen)
+    seconds = [lines.get((line["row"], 2), {"ratios": {}, "errors": {}}) for line in chosen]
+    against2 = [p for p in against if any(p in second["ratios"] for second in seconds)]
     limit = any(line.get("flops") or line.get("moved") for line in chosen)
-    head = ["row", *modes, *against, *(["2T torch"] if two else []), *(["of the limit"] if limit else [])]
+    head = ["row", *modes, *against, *(f"2T {p}" for p in against2), *(["of the limit"] if limit else [])]
     out = ["", f"## {title}", "", "| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
-    for line in chosen:
+    for line, second in zip(chosen, seconds, strict=True):
         times = [amount(line["times"][m][0], line["row"].startswith("memory")) if m in line["times"] else "" for m in modes]
-        second = lines.get((line["row"], 2), {"ratios": {}, "errors": {}})
-        cells = [line["row"], *times, *(cell(line, p) for p in against), *([cell(second, "torch")] if two else []), *([of_limit(line)] if limit else [])]
+        ratios = [*(cell(line, p) for p in against), *(cell(second, p) for p in against2)]
+        cells = [line["row"], *times, *ratios, *([of_limit(line)] if limit else [])]
         out.append("| " + " | ".join(cells) + " |")
     failures = {f"{peer}: {error}" for line in chosen for peer, error in line["errors"].items()}
     return [*out, *(["", *(f"- {f}" for f in sorted(failures))] if failures else [])]

@@ -23,14 +23,14 @@ ONE_THREAD = r"^(host|cold)| L1$"  # rows that measure what a second thread does
 COLD = [name.replace("model", "cold") for name in models.NAMES]
 
 
-def pairs_of(row, threads):
-    """[(our mode, the peer's mode)] that a row compares; with several threads only PyTorch's eager mode."""
+def pairs_of(row):
+    """[(our mode, the peer's mode)] that a row compares."""
     if row in cases.CASES:
         case = cases.CASES[row]
         pairs = {p: "ours recording" if case.fused else COMPARED[p] for p in case.peers}
     else:
         pairs = COMPARED_MODEL
-    return [(ours, peer) for peer, ours in pairs.items() if peers.available(peer) and (threads == 1 or peer == "torch")]
+    return [(ours, peer) for peer, ours in pairs.items() if peers.available(peer)]
 
 
 class Bench:
@@ -118,7 +118,7 @@ def limit(line, name, mode, value):
 def measure(bench, row):
     """The lines of one row."""
     threads = bench.threads
-    pairs = [pair for pair in pairs_of(row, threads) if re.search(bench.against, pair[1])]
+    pairs = [pair for pair in pairs_of(row) if re.search(bench.against, pair[1])]
     modes = list(dict.fromkeys(mode for pair in pairs for mode in pair))
     if not modes:
         return []
@@ -155,7 +155,7 @@ def main():
     rows = [row for row in every if re.search(options.rows, row)]
     table = report.Table(machine, every)
     for threads in options.threads:
-        bench = Bench(threads, 9 if options.quick else 40, 1 if options.quick else 6, machine, options.against)
+        bench = Bench(threads, 9 if options.quick else 24, 1 if options.quick else 2, machine, options.against)
         for row in rows if threads == 1 else [row for row in rows if not re.search(ONE_THREAD, row)]:
             for line in measure(bench, row):
                 table.add(line)
