@@ -118,66 +118,26 @@ INT_BITS(U16, uint16_t, 16)
 INT_BITS(U32, uint32_t, 32)
 INT_BITS(U64, uint64_t, 64)
 
-/* ---- 16-bit floats from numbers that f32 does not hold: through f32 rounded to odd, which keeps what the last rounding needs ---- */
-static float to_odd(double x) {
-    float f = (float)x;
-    if ((double)f == x || x != x || isinf(f)) /* beyond f32 is infinite in bf16 and f16 too */
-        return f;
-    uint32_t u;
-    memcpy(&u, &f, 4);
-    u -= fabs((double)f) > fabs(x); /* towards zero */
-    u |= 1;
-    memcpy(&f, &u, 4);
-    return f;
-}
-/* an i64 has more bits than a double: the ones lost only matter as "not exact" */
-static double i64_to_odd(int64_t x) {
-    double f = (double)x;
-    if (x == INT64_MIN || (f < 0x1p63 && (int64_t)f == x))
-        return f;
-    uint64_t u;
-    if (f >= 0x1p63 || (f > 0 ? (int64_t)f > x : (int64_t)f < x)) {
-        memcpy(&u, &f, 8);
-        u--;
-        memcpy(&f, &u, 8);
-    }
-    memcpy(&u, &f, 8);
-    u |= 1;
-    memcpy(&f, &u, 8);
-    return f;
-}
-static double u64_to_odd(uint64_t x) {
-    return x >> 63 ? 2 * i64_to_odd((int64_t)(x >> 1 | (x & 1))) : i64_to_odd((int64_t)x);
-}
-#define same(x) ((double)(x))
-enum { SMALL = 1 << 24 }; /* integers up to here are f32 */
-#define WIDE_TO_HALF(from, T, type, exact, small)                                                   \
+/* ---- 16-bit floats from numbers that f32 does not hold: rounded to f32 first, as PyTorch and the reference do ---- */
+#define WIDE_TO_HALF(from, T, type)                                                               \
     CLONED(k_convert_##from##_##type) {                                                           \
         float x[BLOCK];                                                                           \
         loop_kernel put = loop_find(HLO_CONVERT, TT_F32, TT_##type, 0);                           \
         const T *a = av;                                                                          \
         UNUSED3;                                                                                  \
         for (int64_t at = 0; at < n; at += BLOCK) {                                               \
-            int64_t m = loop_min(BLOCK, n - at), fits = 1;                                        \
-            for (int64_t i = 0; i < m; i++) {                                                     \
+            int64_t m = loop_min(BLOCK, n - at);                                                  \
+            for (int64_t i = 0; i < m; i++)                                                       \
                 x[i] = (float)a[at + i];                                                          \
-                fits &= a[at + i] <= SMALL && -a[at + i] <= SMALL;                                \
-            }                                                                                     \
-            for (int64_t i = 0; i < m && !(fits && small); i++)                                   \
-                x[i] = to_odd(exact(a[at + i]));                                                  \
             put((uint16_t *)dv + at, x, NULL, NULL, m);                                           \
         }                                                                                         \
     }
-WIDE_TO_HALF(F64, double, BF16, same, 0)
-WIDE_TO_HALF(F64, double, F16, same, 0)
-WIDE_TO_HALF(I32, int32_t, BF16, same, 1)
-WIDE_TO_HALF(I32, int32_t, F16, same, 1)
-WIDE_TO_HALF(U32, uint32_t, BF16, same, 0)
-WIDE_TO_HALF(U32, uint32_t, F16, same, 0)
-WIDE_TO_HALF(I64, int64_t, BF16, i64_to_odd, 1)
-WIDE_TO_HALF(I64, int64_t, F16, i64_to_odd, 1)
-WIDE_TO_HALF(U64, uint64_t, BF16, u64_to_odd, 0)
-WIDE_TO_HALF(U64, uint64_t, F16, u64_to_odd, 0)
+#define WIDE_TO_HALVES(from, T) WIDE_TO_HALF(from, T, BF16) WIDE_TO_HALF(from, T, F16)
+WIDE_TO_HALVES(F64, double)
+WIDE_TO_HALVES(I32, int32_t)
+WIDE_TO_HALVES(U32, uint32_t)
+WIDE_TO_HALVES(I64, int64_t)
+WIDE_TO_HALVES(U64, uint64_t)
 
 CLONED(k_convert_BF16_F64) {
     double *d = dv;

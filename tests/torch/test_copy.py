@@ -23,6 +23,24 @@ def test_casts_on_the_device(source, same):
     same(lambda a: [a.to(d) for d in DTYPES if not (a.is_complex() and not d.is_complex)], t)
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_casts_to_half_pass_through_float32(dtype):
+    """A number just beside the middle of two is one of float32 first, as on the CPU."""
+    middle = torch.tensor([1891631104, 239599616, 2049 * 2, 2051 * 2**9]).repeat(5)
+    for x in (middle - 44, middle + 1, (middle << 31) - 1, middle.int() - 44, middle.double() * (1 - 2.0**-40), middle.double() * (1 + 2.0**-40)):
+        assert torch.equal(x.to("tpu").to(dtype).cpu(), x.to(dtype)), x
+
+
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128], ids=str)
+def test_complex_products_that_overflow(dtype):
+    big = torch.finfo(dtype).max / 4
+    x = torch.tensor([complex(big, big), complex(big, -big), complex(-big, big), complex(3, 4)] * 9, dtype=dtype)
+    y = x.flip(0)
+    want = torch.stack([x.real * y.real - x.imag * y.imag, x.real * y.imag + x.imag * y.real], -1)
+    got = torch.view_as_real((x.to("tpu") * y.to("tpu")).cpu())
+    assert want.isnan().any() and torch.equal(got.nan_to_num(7), want.nan_to_num(7))
+
+
 def test_casts_while_copying_from_host():
     t = torch.randn(3, 4)
     d = torch.empty(3, 4, dtype=torch.float64, device="tpu")
