@@ -49,6 +49,7 @@ static bool read_node(const hlo_node *node, const eng_tensor *x, const eng_tenso
     c->bytes = tt_dtype_size(dtype);
     c->y_dtype = out->type.dtype;
     c->y_bytes = tt_dtype_size(c->y_dtype);
+    c->sum_bytes = tt_dtype_size(c->f->sum);
     c->groups = feature_groups * batch_groups;
     c->batch = x->type.dims[in_dims[0]] / batch_groups;
     c->channels = x->type.dims[in_dims[1]] / feature_groups;
@@ -171,6 +172,7 @@ static bool pointwise(const conv *c) {
 
 /* ---- implicit product ---- */
 enum { MOST_ROWS = 504, MOST_PANELS = 8, FEW_PANELS = 16, BLOCK_ROWS = 168, LIGHT = 2048 };
+enum { LEAST_SPAN = 1024, LEAST_SPANS = 4, MOST_SPANS = 8, MOST_SUMS = 1 << 17 };
 
 /* Weights are packed once for all tasks, or, where there are so few columns that one block holds them all, by each task
  * for its rows and block of k just before use: they then never leave the first cache. */
@@ -182,14 +184,36 @@ typedef struct product {
     int64_t block_rows, row_blocks, block_columns, column_blocks;
     int64_t packed_columns; /* at a time */
     bool blocks;            /* tasks pack all of their rows for a block of k */
+    int64_t spans, span;    /* of k, of so many steps: the sums of each are kept apart and added up in the end */
+    char *sums;             /* of spans: [span][group][row][column] */
+    int64_t ld_sums;
 } product;
 
 static char *weight_panel(const product *p, int64_t g, int64_t i) {
     return p->panels + (g * p->c->outs + i) * p->words * p->c->f->word_bytes;
 }
 
+int64_t conv_spans(const conv *c, int64_t lanes) {
+    const int64_t spans = eng_min(MOST_SPANS, c->k / LEAST_SPAN);
+    return spans < LEAST_SPANS || c->groups * c->outs * lanes > MOST_SUMS ? 1 : spans;
+}
+
+void conv_add_sums(const conv *c, char *to, const char *from, int64_t n) {
+    if (c->f->sum == TT_F32)
+        c->kernels->add((float *)(void *)to, (const float *)(const void *)from, n);
+    else
+        for (int64_t i = 0; i < n; i++)
+            ((double *)(void *)to)[i] += ((const double *)(const void *)from)[i];
+}
+
 static int64_t weights_bytes(const conv *c) {
-    return c->groups * c->outs * eng_words(c->f, c->k) * c->f->word_bytes + 256;
+    return c->groups * c->outs * eng_words(c->f, c->k) * c->f->word_bytes;
+}
+
+/* Of the shared scratch, beside a copy of x. */
+static int64_t product_bytes(const conv *c) {
+    const int64_t ld = eng_round_up(c->columns, c->f->nr), sums = conv_spans(c, ld) * c->groups * c->outs * ld * c->sum_bytes;
+    return eng_max(weights_bytes(c), sums) + 256;
 }
 
 void conv_pack_weights(const conv *c, int64_t g, int64_t i, int64_t m, int64_t k, int64_t kc, char *panel) {
@@ -312,7 +336,8 @@ static void put_tile(const conv *c, int64_t g, int64_t i, int64_t m, int64_t col
 typedef struct part {
     const product *p;
     int64_t g, i0, rows, j0, columns, panel; /* panel: bytes */
-    char *pb, *pa, *kept;                    /* panels of x and of w; sums, if they take several blocks of k */
+    int64_t k0, end;
+    char *pb, *pa, *kept; /* panels of x and of w; sums, if they take several blocks of k */
     int64_t ld_kept;
 } part;
 
@@ -321,8 +346,7 @@ static void product_block(const part *t, int64_t k, int64_t kc, int64_t from, in
     const product *p = t->p;
     const conv *c = p->c;
     const eng_flavor *f = c->f;
-    const bool sums_fit = c->y_dtype == f->sum && c->y_linear && !c->images_inner;
-    const int sum_bytes = f->sum == TT_F64 ? 8 : 4;
+    const bool sums_fit = c->y_dtype == f->sum && c->y_linear && !c->images_inner && !p->sums;
     double last[ENG_MAX_MR * ENG_MAX_NR];
     for (int64_t j = from; j < end; j += f->nr)
         conv_pack_columns(c, t->g, t->j0 + j, eng_min(t->columns - j, f->nr), k, kc,
@@ -338,14 +362,18 @@ static void product_block(const part *t, int64_t k, int64_t kc, int64_t from, in
             const int64_t n = eng_min(t->columns - j, f->nr), column = t->j0 + j;
             const bool direct = sums_fit && column / c->positions == (column + n - 1) / c->positions;
             void *to = direct ? (void *)(c->y + (t->g * c->y_group + i * c->y_out + y_at(c, column)) * c->y_bytes)
-                       : t->kept ? (void *)(t->kept + ((i - t->i0) * t->ld_kept + j) * sum_bytes)
+                       : t->kept ? (void *)(t->kept + ((i - t->i0) * t->ld_kept + j) * c->sum_bytes)
                                  : last;
             const int64_t ld = direct ? c->y_out : t->kept ? t->ld_kept : f->nr;
-            f->tile[m](eng_words(f, kc), pa, t->pb + (j - from) / f->nr * t->panel, to, ld, k > 0, n);
-            if (!direct && k + kc >= c->k)
+            f->tile[m](eng_words(f, kc), pa, t->pb + (j - from) / f->nr * t->panel, to, ld, k > t->k0, n);
+            if (!direct && k + kc >= c->k && !p->sums)
                 put_tile(c, t->g, i, m, column, n, to, ld);
         }
     }
+}
+
+static char *span_sums(const product *p, int64_t span, int64_t g, int64_t i) {
+    return p->sums + ((span * p->c->groups + g) * p->c->outs + i) * p->ld_sums * p->c->sum_bytes;
 }
 
 static void product_task(void *context, int64_t task, int worker) {
@@ -354,24 +382,42 @@ static void product_task(void *context, int64_t task, int worker) {
     const conv *c = p->c;
     const eng_flavor *f = c->f;
     const int64_t row_block = task % p->row_blocks, column_block = task / p->row_blocks % p->column_blocks;
-    const int64_t words = eng_words(f, p->steps);
+    const int64_t words = eng_words(f, p->steps), span = task / p->row_blocks / p->column_blocks % p->spans;
     part t = {.p = p,
-              .g = task / p->row_blocks / p->column_blocks,
+              .g = task / p->row_blocks / p->column_blocks / p->spans,
+              .k0 = span * p->span,
               .i0 = row_block * p->block_rows,
               .j0 = column_block * p->block_columns,
               .panel = words * f->nr * f->word_bytes};
     t.rows = eng_min(c->outs - t.i0, p->block_rows);
     t.columns = eng_min(c->columns - t.j0, p->block_columns);
-    t.ld_kept = eng_round_up(t.columns, f->nr);
+    t.end = eng_min(c->k, t.k0 + p->span);
+    t.ld_kept = p->sums ? p->ld_sums : eng_round_up(t.columns, f->nr);
     const int64_t pa_rows = p->panels ? 0 : p->blocks ? eng_round_up(t.rows, p->mr) : p->mr;
     const int64_t pb_bytes = eng_blocks(eng_min(t.columns, p->packed_columns), f->nr) * t.panel;
     t.pb = eng_scratch_need(ENG_SLOT_B, (size_t)(pb_bytes + (pa_rows * words + ENG_MAX_NR) * f->word_bytes));
     t.pa = t.pb + pb_bytes;
-    if (p->steps < c->k)
-        t.kept = eng_scratch_need(ENG_SLOT_C, (size_t)(t.rows * t.ld_kept * (f->sum == TT_F64 ? 8 : 4)));
-    for (int64_t k = 0; k < c->k; k += p->steps)
+    if (p->sums)
+        t.kept = span_sums(p, span, t.g, t.i0) + t.j0 * c->sum_bytes;
+    else if (p->steps < c->k)
+        t.kept = eng_scratch_need(ENG_SLOT_C, (size_t)(t.rows * t.ld_kept * c->sum_bytes));
+    for (int64_t k = t.k0; k < t.end; k += p->steps)
         for (int64_t j = 0; j < t.columns; j += p->packed_columns)
-            product_block(&t, k, eng_min(c->k - k, p->steps), j, eng_min(t.columns, j + p->packed_columns));
+            product_block(&t, k, eng_min(t.end - k, p->steps), j, eng_min(t.columns, j + p->packed_columns));
+}
+
+/* A row panel of all spans, added up in their order. */
+static void spans_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const product *p = context;
+    const conv *c = p->c;
+    const int64_t g = task / p->row_panels, i = task % p->row_panels * p->mr, m = eng_min(c->outs - i, p->mr);
+    char *sums = span_sums(p, 0, g, i);
+    for (int64_t s = 1; s < p->spans; s++)
+        for (int64_t r = 0; r < m; r++)
+            conv_add_sums(c, sums + r * p->ld_sums * c->sum_bytes, span_sums(p, s, g, i + r), c->columns);
+    for (int64_t j = 0; j < c->columns; j += c->f->nr)
+        put_tile(c, g, i, m, j, eng_min(c->columns - j, c->f->nr), sums + j * c->sum_bytes, p->ld_sums);
 }
 
 /* Cuts rows and columns as threads need; sums do not depend on it. */
@@ -388,7 +434,7 @@ static void cut_product(product *p) {
     for (;;) {
         p->row_blocks = eng_blocks(c->outs, p->block_rows);
         p->column_blocks = eng_blocks(c->columns, p->block_columns);
-        if (c->groups * p->row_blocks * p->column_blocks >= enough || eng_pool_size() == 1)
+        if (c->groups * p->spans * p->row_blocks * p->column_blocks >= enough || eng_pool_size() == 1)
             break;
         if (p->panels && p->block_columns > 2 * f->nr && c->columns > 2 * f->nr)
             p->block_columns = eng_round_up(eng_min(p->block_columns, c->columns) / 2, f->nr);
@@ -408,18 +454,25 @@ static tt_status implicit_product(const conv *c, int64_t copied) {
         p.mr = eng_round_up(p.mr, 2);
     p.row_panels = eng_blocks(c->outs, p.mr);
     p.blocks = c->shifted && c->groups == 1 && c->outs <= BLOCK_ROWS && c->columns <= 64 * f->nr;
-    if (c->columns > FEW_PANELS * f->nr && !p.blocks) {
-        const int64_t bytes = copied + weights_bytes(c);
-        p.panels = eng_scratch(ENG_SLOT_SHARED, (size_t)bytes);
-        TT_CHECK(p.panels, RESOURCE_EXHAUSTED, "convolution: no memory for %lld bytes of scratch",
-                 (long long)bytes);
-        p.panels += copied;
-        eng_parallel(c->groups * p.row_panels, weights_task, &p);
-    } else if (c->columns > MOST_PANELS * f->nr && !p.blocks) { /* more columns in the second cache, fewer steps */
-        p.steps = eng_k_block(f, eng_blocks(c->k, eng_blocks(c->k, p.steps / 2)));
+    const bool panels = c->columns > FEW_PANELS * f->nr && !p.blocks;
+    p.ld_sums = eng_round_up(c->columns, f->nr);
+    p.spans = panels ? 1 : conv_spans(c, p.ld_sums);
+    if (panels || p.spans > 1) {
+        const int64_t bytes = copied + product_bytes(c);
+        char *shared = eng_scratch(ENG_SLOT_SHARED, (size_t)bytes);
+        TT_CHECK(shared, RESOURCE_EXHAUSTED, "convolution: no memory for %lld bytes of scratch", (long long)bytes);
+        *(panels ? &p.panels : &p.sums) = shared + copied;
     }
+    if (panels)
+        eng_parallel(c->groups * p.row_panels, weights_task, &p);
+    else if (c->columns > MOST_PANELS * f->nr && !p.blocks) /* more columns in the second cache, fewer steps */
+        p.steps = eng_k_block(f, eng_blocks(c->k, eng_blocks(c->k, p.steps / 2)));
+    p.span = eng_blocks(eng_blocks(c->k, p.steps), p.spans) * p.steps;
+    p.spans = eng_blocks(c->k, p.span);
     cut_product(&p);
-    eng_parallel(c->groups * p.row_blocks * p.column_blocks, product_task, &p);
+    eng_parallel(c->groups * p.spans * p.row_blocks * p.column_blocks, product_task, &p);
+    if (p.sums)
+        eng_parallel(c->groups * p.row_panels, spans_task, &p);
     return TT_OK;
 }
 
@@ -477,11 +530,9 @@ tt_status conv_in_order(conv *c) {
         return TT_OK;
     int64_t copied = 0;
     if (conv_has_lines(c))
-        TT_TRY(conv_pad(c, 0, &copied));
-    if (c->shifted) {
-        conv_by_lines(c);
-        return TT_OK;
-    }
+        TT_TRY(conv_pad(c, conv_lines_bytes(c), &copied));
+    if (c->shifted)
+        return conv_by_lines(c, copied);
     bool done = false;
     if (!c->tap_major && c->y_out != 1 && c->taps > 1)
         TT_TRY(conv_by_lanes(c, 1, &done));
@@ -491,7 +542,7 @@ tt_status conv_in_order(conv *c) {
     /* few products for each element of a panel: to clip every tap at the edges would take longer than they do */
     const bool light = c->by_columns && c->taps > 1 && c->outs >= 8 && c->channels * c->outs <= LIGHT;
     if (light || (long_taps && !c->tap_major && !c->images_apart))
-        TT_TRY(conv_pad(c, weights_bytes(c), &copied));
+        TT_TRY(conv_pad(c, product_bytes(c), &copied));
     c->shifted = c->shifted && !light;
     c->images_inner = c->images_inner && c->shifted;
     c->images_apart = c->images_apart || whole_images(c);

@@ -25,7 +25,7 @@ typedef struct conv {
     const eng_flavor *f;
     const eng_kernels *kernels;
     tt_dtype dtype, y_dtype;               /* y: the same, or what sums are kept in */
-    int64_t bytes, y_bytes;                /* of an element */
+    int64_t bytes, y_bytes, sum_bytes;     /* of an element */
     int64_t groups, batch, channels, outs; /* all but groups: per group */
     int64_t x_group, x_batch, x_channel, w_group, w_out, w_channel, y_group, y_batch, y_out;
     conv_dim dim[CONV_DIMS]; /* outer to inner */
@@ -60,6 +60,11 @@ void conv_copy_blocks(char *to, int64_t to_step, const char *from, int64_t step,
 /* Replaces x by a copy at the start of the shared scratch, out_bytes of it with room for `more` after, in which taps stay inside:
  * padded, without elements that none reaches, and with images innermost if images_inner. */
 tt_status conv_pad(conv *, int64_t more, int64_t *out_bytes);
+/* Long sums are cut into so many spans, whatever the threads, if the sums of all (columns of `lanes`) take little memory: where rows
+ * and columns are few, each thread takes some. */
+int64_t conv_spans(const conv *, int64_t lanes);
+/* to += from, n sums */
+void conv_add_sums(const conv *, char *to, const char *from, int64_t n);
 /* Rows [i, i + m) of w in group g, k in [k, k + kc), as words [k][row]. */
 void conv_pack_weights(const conv *, int64_t g, int64_t i, int64_t m, int64_t k, int64_t kc, char *panel);
 /* A phase by Winograd's products (fast_conv_winograd.c); *out_done: whether it is one of its own. */
@@ -72,7 +77,8 @@ tt_status conv_by_lanes(const conv *phases, int64_t n, bool *out_done);
 bool conv_direct(const conv *);
 /* Weight gradients of a few channels; of a padded copy (conv_pad). */
 bool conv_has_lines(const conv *);
-void conv_by_lines(const conv *);
+int64_t conv_lines_bytes(const conv *); /* of the shared scratch, after the copy */
+tt_status conv_by_lines(const conv *, int64_t copied);
 static inline void conv_locate(const conv *c, int64_t column, int64_t *out_n, int64_t out_pos[CONV_DIMS]) {
     int64_t at = c->images_inner ? column / c->batch : column % c->positions;
     *out_n = c->images_inner ? column % c->batch : column / c->positions;

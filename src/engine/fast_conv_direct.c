@@ -251,8 +251,14 @@ bool conv_direct(const conv *c) {
 typedef struct lines {
     const conv *c;
     int64_t lanes, panels, steps; /* outs of a tile; tiles a group; taps at a time */
+    int64_t spans, span;          /* of k: of each the sums are kept apart, and added up in the end */
     const int32_t *x_at, *w_at;   /* by tap, in bytes */
+    float *sums;                  /* [span][group][panel][column][lane] */
 } lines;
+
+static float *lines_sums(const lines *l, int64_t span, int64_t panel) {
+    return l->sums + (span * l->c->groups * l->panels + panel) * l->c->columns * l->lanes;
+}
 
 static void lines_task(void *context, int64_t task, int worker) {
     (void)worker;
@@ -260,12 +266,13 @@ static void lines_task(void *context, int64_t task, int worker) {
     const conv *c = l->c;
     const conv_dim *d = c->dim;
     const eng_flavor *f = c->f;
-    const int64_t g = task / l->panels, o = task % l->panels * l->lanes, m = eng_min(c->outs - o, l->lanes), rows = d[2].out;
+    const int64_t panel = task / l->spans, g = panel / l->panels, o = panel % l->panels * l->lanes, m = eng_min(c->outs - o, l->lanes);
+    const int64_t first = task % l->spans * l->span, end = eng_min(c->k, first + l->span), rows = d[2].out;
     char *w = eng_scratch_need(ENG_SLOT_B, (size_t)((l->steps + 1) * f->nr * 4)); /* whole vectors are read */
-    float *sums = eng_scratch_need(ENG_SLOT_C, (size_t)(c->columns * f->nr * 4));
+    float *sums = lines_sums(l, task % l->spans, panel);
     memset(w, 0, (size_t)((l->steps + 1) * f->nr * 4));
-    for (int64_t k = 0; k < c->k;) {
-        const int64_t t = k % c->taps, count = eng_min(l->steps, c->taps - t);
+    for (int64_t k = first; k < end;) {
+        const int64_t t = k % c->taps, count = eng_min(eng_min(l->steps, c->taps - t), end - k);
         conv_pack_weights(c, g, o, m, k, count, w);
         for (int64_t line = 0; line < c->columns / rows; line++) {
             int64_t n, pos[CONV_DIMS];
@@ -273,13 +280,23 @@ static void lines_task(void *context, int64_t task, int worker) {
             const char *x = c->x + (g * c->x_group + n * c->x_batch + k / c->taps * c->x_channel + pos[0] * d[0].step * d[0].x +
                                     pos[1] * d[1].step * d[1].x) * c->bytes;
             f->lanes[rows](count, x, c->bytes, l->x_at + t, w, w + f->nr / 2 * 4, m == f->nr ? l->w_at : l->w_at + l->steps, x, l->x_at + t,
-                           sums + line * rows * f->nr, f->nr, k > 0);
+                           sums + line * rows * f->nr, f->nr, k > first);
         }
         k += count;
     }
+}
+
+static void lines_end_task(void *context, int64_t panel, int worker) {
+    (void)worker;
+    const lines *l = context;
+    const conv *c = l->c;
+    const int64_t g = panel / l->panels, o = panel % l->panels * l->lanes, m = eng_min(c->outs - o, l->lanes);
+    float *sums = lines_sums(l, 0, panel);
+    for (int64_t s = 1; s < l->spans; s++)
+        c->kernels->add(sums, lines_sums(l, s, panel), c->columns * l->lanes);
     for (int64_t n = 0; n < c->batch; n++)
-        f->unlay(TT_F32, c->y + (g * c->y_group + o * c->y_out + n * c->y_batch) * 4, c->y_out, sums + n * c->positions * f->nr, f->nr, m,
-                 c->positions);
+        c->f->unlay(TT_F32, c->y + (g * c->y_group + o * c->y_out + n * c->y_batch) * 4, c->y_out, sums + n * c->positions * l->lanes,
+                    l->lanes, m, c->positions);
 }
 
 bool conv_has_lines(const conv *c) {
@@ -289,9 +306,20 @@ bool conv_has_lines(const conv *c) {
            c->outs >= c->f->nr / 2 && inner->x == 1 && inner->step == 1 && c->y_linear && c->columns <= MOST_COLUMNS && !c->tap_major && elements < (int64_t)1 << 27;
 }
 
-void conv_by_lines(const conv *c) {
+int64_t conv_lines_bytes(const conv *c) {
+    const int64_t lanes = c->columns * eng_round_up(c->outs, c->f->nr);
+    return conv_spans(c, c->columns) * c->groups * lanes * 4;
+}
+
+tt_status conv_by_lines(const conv *c, int64_t copied) {
     lines l = {.c = c, .lanes = c->f->nr, .steps = LINE_TAPS};
     l.panels = eng_blocks(c->outs, l.lanes);
+    l.span = eng_round_up(eng_blocks(c->k, conv_spans(c, c->columns)), l.steps);
+    l.spans = eng_blocks(c->k, l.span);
+    const int64_t bytes = copied + conv_lines_bytes(c);
+    char *shared = eng_scratch(ENG_SLOT_SHARED, (size_t)bytes);
+    TT_CHECK(shared, RESOURCE_EXHAUSTED, "convolution: no memory for %lld bytes of scratch", (long long)bytes);
+    l.sums = (float *)(void *)(shared + copied);
     int32_t *x_at = TT_NEW_N(c->arena, int32_t, c->taps), *w_at = TT_NEW_N(c->arena, int32_t, 2 * l.steps);
     for (int64_t t = 0; t < c->taps; t++) {
         int64_t tap[CONV_DIMS], at = 0;
@@ -306,5 +334,7 @@ void conv_by_lines(const conv *c) {
     }
     l.x_at = x_at;
     l.w_at = w_at;
-    eng_parallel(c->groups * l.panels, lines_task, &l);
+    eng_parallel(c->groups * l.panels * l.spans, lines_task, &l);
+    eng_parallel(c->groups * l.panels, lines_end_task, &l);
+    return TT_OK;
 }
