@@ -534,11 +534,12 @@ tt_status conv_in_order(conv *c) {
     if (c->shifted)
         return conv_by_lines(c, copied);
     bool done = false;
-    if (!c->tap_major && c->y_out != 1 && c->taps > 1)
+    c->images_apart = whole_images(c);
+    const bool few = c->images_apart && conv_spans(c, eng_round_up(c->columns, c->f->nr)) > 1;
+    if (!c->tap_major && c->y_out != 1 && c->taps > 1 && !few)
         TT_TRY(conv_by_lanes(c, 1, &done));
     if (done)
         return TT_OK;
-    c->images_apart = whole_images(c);
     /* few products for each element of a panel: to clip every tap at the edges would take longer than they do */
     const bool light = c->by_columns && c->taps > 1 && c->outs >= 8 && c->channels * c->outs <= LIGHT;
     if (light || (long_taps && !c->tap_major && !c->images_apart))
