@@ -606,6 +606,8 @@ tt_status eng_fast_convolution(eng_run *run, const hlo_graph *g, const hlo_node 
         status = conv_by_lanes(c, full, &done);
     } else if (full == 1) {
         status = conv_by_winograd(c, &done);
+        if (!status && !done)
+            status = conv_by_winograd_grad(c, &done);
     }
     for (int64_t phase = 0; phase < full && !done && !status; phase++)
         status = conv_in_order(&c[phase]);

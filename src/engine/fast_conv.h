@@ -69,6 +69,7 @@ void conv_add_sums(const conv *, char *to, const char *from, int64_t n);
 void conv_pack_weights(const conv *, int64_t g, int64_t i, int64_t m, int64_t k, int64_t kc, char *panel);
 /* A phase by Winograd's products (fast_conv_winograd.c); *out_done: whether it is one of its own. */
 tt_status conv_by_winograd(const conv *, bool *out_done);
+tt_status conv_by_winograd_grad(const conv *, bool *out_done); /* of weights (fast_conv_winograd_grad.c) */
 /* A phase whose strides and taps are set, by sums of its products. */
 tt_status conv_in_order(conv *);
 /* The product without panels of n phases, each with taps and outputs (fast_conv_lanes.c); *out_done: whether it is one of its own. */

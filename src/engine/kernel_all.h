@@ -129,6 +129,7 @@ enum { DOTS_BLOCK = 512, DOTS_GROUP = 24, DOTS_ASK = 4 };
 #define KERNELS_SHARED                                                                                       \
     .gather_rows = gather_rows, .gather_taps = gather_taps, .interleave = interleave, .taps_rows = taps_rows, .window_rows = window_rows, .taps_dots = taps_dots, .transpose = transpose,      \
     .winograd_split = winograd_split, .winograd_x = winograd_x, .winograd_w = winograd_w, .winograd_y = winograd_y,  \
+    .winograd_grad_x = winograd_grad_x, .winograd_grad_y = winograd_grad_y, .winograd_grad_w = winograd_grad_w,  \
     .widen = widen, .narrow = narrow, .softmax = softmax, .softmax_backward = softmax_backward,              \
     .norm = norm, .norm_backward = norm_backward, .attend_backward = attend_backward,      \
     .scale_row = scale_row, .dot = dot, .add = add, .larger_rows = larger_rows, .weigh_rows = weigh_rows, .sum_short_rows = sum_short_rows, .pick_row = pick_row

@@ -134,3 +134,78 @@ static void winograd_y(const eng_winograd_rows *w, const float *sums, int64_t m,
             winograd_put(out[1], low, high, y + w->second + 2 * i, w->count - 2 * i);
         }
 }
+
+/* ---- gradients of weights: lanes are channels ---- */
+/* Adds and subtracts four vectors: what a column of x becomes before it is multiplied. */
+INLINE void winograd_column(const float *x, int64_t row, vf out[4]) {
+    _Pragma("GCC unroll 4") for (int r = 0; r < 4; r++) out[r] = v_load(x + r * row);
+    winograd_b(out);
+}
+
+static void winograd_grad_x(const float *x, int64_t row, int64_t column, int64_t n, float *to, int64_t next, int64_t ld) {
+    vf d[4][4]; /* by column: a tile's last two are the next one's first */
+    winograd_column(x, row, d[0]);
+    winograd_column(x + column, row, d[1]);
+    for (int64_t t = 0; t < n; t++, to += next) {
+        x += 2 * column;
+        winograd_column(x, row, d[2]);
+        winograd_column(x + column, row, d[3]);
+        _Pragma("GCC unroll 4") for (int r = 0; r < 4; r++) {
+            vf line[4] = {d[0][r], d[1][r], d[2][r], d[3][r]};
+            winograd_b(line);
+            _Pragma("GCC unroll 4") for (int q = 0; q < 4; q++) v_store(to + (4 * r + q) * ld, line[q]);
+            d[0][r] = d[2][r];
+            d[1][r] = d[3][r];
+        }
+    }
+}
+
+INLINE void winograd_ends(vf a, vf b, vf out[4]) {
+    out[0] = a;
+    out[1] = a + b;
+    out[2] = a - b;
+    out[3] = -b;
+}
+
+static void winograd_grad_y(const float *y, int64_t row, int64_t column, int64_t n, int64_t m, float *to, int64_t ld) {
+    for (int64_t t = 0; t < n; t++, y += 2 * column, to += m) {
+        vf left[4], right[4];
+        winograd_ends(v_load(y), v_load(y + row), left);
+        winograd_ends(v_load(y + column), v_load(y + column + row), right);
+        _Pragma("GCC unroll 4") for (int r = 0; r < 4; r++) {
+            vf line[4];
+            winograd_ends(left[r], right[r], line);
+            _Pragma("GCC unroll 4") for (int q = 0; q < 4; q++) v_store_n(to + (4 * r + q) * ld, line[q], m);
+        }
+    }
+}
+
+INLINE void winograd_three(const vf m[4], vf out[3]) {
+    const vf half = v_set(0.5f), sum = (m[1] + m[2]) * half;
+    out[0] = m[0] + sum;
+    out[1] = (m[1] - m[2]) * half;
+    out[2] = sum + m[3];
+}
+
+static bool winograd_grad_w(const float *sums, int64_t ld, int64_t spans, int64_t span, int64_t n, float *to, int64_t to_ld) {
+    vi bad = {};
+    for (int64_t i = 0; i < n; i += SIMD_VL) {
+        vf half[3][4], out[4][3];
+        _Pragma("GCC unroll 4") for (int q = 0; q < 4; q++) {
+            vf m[4], three[3];
+            _Pragma("GCC unroll 4") for (int r = 0; r < 4; r++) {
+                m[r] = v_load_n(sums + (4 * r + q) * ld + i, n - i);
+                for (int64_t s = 1; s < spans; s++)
+                    m[r] += v_load_n(sums + s * span + (4 * r + q) * ld + i, n - i);
+                bad |= ((vi)m[r] & 0x7fffffff) > ENG_WINOGRAD_MOST;
+            }
+            winograd_three(m, three);
+            _Pragma("GCC unroll 3") for (int r = 0; r < 3; r++) half[r][q] = three[r];
+        }
+        _Pragma("GCC unroll 3") for (int r = 0; r < 3; r++) {
+            winograd_three(half[r], out[r]);
+            _Pragma("GCC unroll 3") for (int q = 0; q < 3; q++) v_store_n(to + (3 * r + q) * to_ld + i, out[r][q], n - i);
+        }
+    }
+    return winograd_bits(bad) != 0;
+}

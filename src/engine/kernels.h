@@ -147,6 +147,11 @@ typedef struct eng_kernels {
     void (*winograd_x)(const float *const lines[4], int64_t odd, int64_t step, int64_t n, float *to, int64_t ld);
     uint32_t (*winograd_w)(const float *w, int64_t k_words, int64_t tap_words, int64_t k, int64_t m, float *to, int64_t ld);
     void (*winograd_y)(const eng_winograd_rows *, const float *sums, int64_t m, float *y);
+    /* The same for gradients of weights, a vector of channels as lanes: n tiles next to each other, of x to vectors `next` apart, of y's
+     * gradient to m lanes after m, in 16 places ld apart. w: sums of spans, in 16 places, added up to rows of nine; true: as of split. */
+    void (*winograd_grad_x)(const float *x, int64_t row, int64_t column, int64_t n, float *to, int64_t next, int64_t ld);
+    void (*winograd_grad_y)(const float *y, int64_t row, int64_t column, int64_t n, int64_t m, float *to, int64_t ld);
+    bool (*winograd_grad_w)(const float *sums, int64_t ld, int64_t spans, int64_t span, int64_t n, float *to, int64_t to_ld);
     /* dst[k * ldd + i] = src[i * ld + k], i < n, k < count; elements of 2, 4 or 8 bytes */
     void (*transpose)(int element_bytes, void *dst, int64_t ldd, const void *src, int64_t ld, int64_t n,
                       int64_t count);

@@ -484,7 +484,11 @@ TEST(convolutions_by_size) {
         {1, 64, 16, {4, 400}, {3, 3}, 1, 1, 1, 1},   {1, 70, 16, {5, 260}, {3, 3}, 1, 2, 2, 1},
         /* weight gradients of a few channels: lines of y as rows, outs as lanes */
         {3, 5, 40, {22, 29}, {18, 19}, 1, 1, 1, 1},  {2, 3, 33, {20, 21}, {18, 19}, 1, 1, 1, 1}, {3, 2, 24, {38, 41}, {18, 19}, 1, 1, 2, 1},
-        {4, 2, 20, {18, 18}, {16, 16}, 1, 0, 1, 2}};
+        {4, 2, 20, {18, 18}, {16, 16}, 1, 0, 1, 2},
+        /* the same by Winograd's: halves of panels, several blocks, spans and chunks, odd sizes, dilations (here steps), groups */
+        {16, 3, 16, {13, 18}, {13, 18}, 1, 1, 1, 1}, {33, 2, 30, {17, 16}, {15, 14}, 1, 0, 1, 1}, {80, 2, 75, {14, 15}, {14, 15}, 1, 1, 1, 1},
+        {20, 2, 24, {19, 26}, {19, 26}, 2, 2, 1, 1}, {18, 1, 17, {33, 35}, {37, 39}, 1, 3, 1, 1}, {17, 8, 32, {12, 16}, {12, 16}, 1, 1, 1, 2},
+        {40, 1, 16, {5, 400}, {5, 400}, 1, 1, 1, 1}, {16, 1, 34, {24, 25}, {16, 17}, 4, 0, 1, 1}, {16, 9, 20, {24, 25}, {26, 27}, 3, 4, 1, 1}};
     tt_arena *arena = tt_arena_create();
     eng_run run = {.arena = arena};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -496,6 +500,13 @@ TEST(convolutions_by_size) {
             if (below(4) == 0) { /* channels innermost */
                 memcpy(orders[0], (int[4]){0, 2, 3, 1}, sizeof orders[0]);
                 memcpy(orders[1], (int[4]){1, 2, 3, 0}, sizeof orders[1]);
+            } else if (below(4) == 0) { /* of weights: the same, channels are what images are elsewhere */
+                memcpy(orders[0], (int[4]){1, 2, 3, 0}, sizeof orders[0]);
+                memcpy(orders[1], (int[4]){0, 2, 3, 1}, sizeof orders[1]);
+                memcpy(orders[2], (int[4]){1, 2, 3, 0}, sizeof orders[2]);
+            } else if (below(2)) {
+                memcpy(orders[0], (int[4]){1, 0, 2, 3}, sizeof orders[0]);
+                memcpy(orders[2], (int[4]){1, 0, 2, 3}, sizeof orders[2]);
             }
             s.odd = types[t] == TT_F32 && below(2);
             for (int d = 0; d < 2; d++) {

@@ -1,0 +1,216 @@
+/* fast_conv_winograd_grad.c - f32 gradients of 3x3 weights, of any dilation, by the transpose of Winograd's F(2x2, 3x3)
+ * (kernel_winograd.h): a tile of 4x4 elements of x and one of 2x2 of the gradient of y meet in 16 products in place of 36.
+ *
+ * As a convolution, that of weights has images as channels, channels as batch and 3x3 positions. A task takes some rows (outs), some
+ * columns (channels of x) and a span of all tiles: chunk by chunk it turns channels innermost, transforms them and adds up 16 products.
+ * Sums of spans are added and transformed in the end. Sums that are no number or could have overflowed send all of it the plain way. */
+#include "base/env.h"
+#include "engine/fast_conv.h"
+#include <string.h>
+
+enum { LEAST_CHANNELS = 16, LEAST_TILES = 96, ROWS = 70, COLUMNS = 64, NEAR = 480 << 10, TASKS = 8, SPAN_TILES = 384 };
+
+/* Tiles of one residue modulo the dilation are neighbours; those of all residues are in one chunk. */
+typedef struct winograd {
+    const conv *c;
+    const eng_flavor *f;
+    int64_t step_y, step;            /* the dilations: between rows and columns of a tile */
+    int64_t chunk_y, chunk;          /* tiles of a residue in a chunk: down and across */
+    int64_t chunks_y, chunks_x, all; /* chunks of an image, and of all */
+    int64_t tiles;                   /* of a chunk */
+    int64_t mr, block_rows, row_blocks, block_columns, column_blocks;
+    int64_t spans, span; /* of chunks */
+    int64_t ld_sums;
+    float *sums; /* [group][row block][column block][span][product][row][column] */
+    uint8_t *odd; /* by group and out: sums that do not count */
+} winograd;
+
+static int64_t sums_size(const winograd *w) {
+    return 16 * w->block_rows * w->ld_sums;
+}
+
+/* ---- elements, channels innermost ---- */
+/* A window of the planes of some channels: `rows` lines of `width` pixels of `ld` lanes. */
+typedef struct window {
+    const float *from; /* row 0, column 0, first channel */
+    int64_t channel, row, column;   /* strides */
+    int64_t in_y, in_x, top, left;  /* extent of a plane, and where the window starts in it */
+    int64_t rows, width, n, ld;
+} window;
+
+static void turn_window(const eng_kernels *kernels, const window *w, float *to) {
+    int64_t first, end;
+    conv_valid(w->left, 1, w->in_x, w->width, &first, &end);
+    for (int64_t r = 0; r < w->rows; r++, to += w->width * w->ld) {
+        const int64_t y = w->top + r;
+        if (y < 0 || y >= w->in_y || end <= first) {
+            memset(to, 0, (size_t)(w->width * w->ld * 4));
+            continue;
+        }
+        const float *from = w->from + y * w->row + (w->left + first) * w->column;
+        memset(to, 0, (size_t)(first * w->ld * 4));
+        if (w->channel == 1)
+            conv_copy_blocks((char *)(to + first * w->ld), w->ld * 4, (const char *)from, w->column * 4, end - first, w->n * 4);
+        else
+            kernels->transpose(4, to + first * w->ld, w->ld, from, w->channel, w->n, end - first);
+        memset(to + end * w->ld, 0, (size_t)((w->width - end) * w->ld * 4));
+    }
+}
+
+/* ---- products ---- */
+/* What a task works on: rows of group g from i on, columns from j on. */
+typedef struct part {
+    const winograd *w;
+    int64_t g, i, rows, j, columns, chunk;
+    float *x, *y, *u, *v; /* turned, and their transforms: of y as [product][row panel][tile][row], of x as [product][panel][tile][lane] */
+    int64_t ldx, ldy, ldu, ldv;
+} part;
+
+/* Turns and transforms what a chunk's tiles need. */
+static void transform_chunk(const part *p, int64_t chunk) {
+    const winograd *w = p->w;
+    const conv *c = w->c;
+    const conv_dim *d = c->dim;
+    const int64_t n = chunk / w->chunks_x / w->chunks_y, vl = w->f->nr / 2;
+    const int64_t top = chunk / w->chunks_x % w->chunks_y * w->chunk_y * 2 * w->step_y, left = chunk % w->chunks_x * w->chunk * 2 * w->step;
+    const window x = {.from = (const float *)(const void *)c->x + p->g * c->x_group + n * c->x_channel + p->j * c->x_batch,
+                      .channel = c->x_batch, .row = d[1].x, .column = d[2].x, .in_y = d[1].in, .in_x = d[2].in,
+                      .top = top + d[1].at[0], .left = left + d[2].at[0], .rows = 2 * w->step_y * (w->chunk_y + 1),
+                      .width = 2 * w->step * (w->chunk + 1), .n = p->columns, .ld = p->ldx};
+    const window y = {.from = (const float *)(const void *)c->w + p->g * c->w_group + n * c->w_channel + p->i * c->w_out,
+                      .channel = c->w_out, .row = d[1].w, .column = d[2].w, .in_y = d[1].n_taps, .in_x = d[2].n_taps,
+                      .top = top, .left = left, .rows = 2 * w->step_y * w->chunk_y, .width = 2 * w->step * w->chunk, .n = p->rows, .ld = p->ldy};
+    turn_window(c->kernels, &x, p->x);
+    turn_window(c->kernels, &y, p->y);
+    const int64_t x_row = x.width * x.ld, y_row = y.width * y.ld;
+    for (int64_t line = 0; line < w->chunk_y * w->step_y * w->step; line++) {
+        const int64_t across = line % w->step, down = line / w->step;
+        const int64_t row = down / w->step_y * 2 * w->step_y + down % w->step_y, tile = line * w->chunk;
+        for (int64_t j = 0; j < p->columns; j += vl)
+            c->kernels->winograd_grad_x(p->x + row * x_row + across * x.ld + j, w->step_y * x_row, w->step * x.ld, w->chunk,
+                                        p->v + j / w->f->nr * w->tiles * w->f->nr + tile * w->f->nr + j % w->f->nr, w->f->nr, p->ldv);
+        for (int64_t i = 0; i < p->rows; i += w->mr) {
+            const int64_t m = eng_min(w->mr, p->rows - i);
+            c->kernels->winograd_grad_y(p->y + row * y_row + across * y.ld + i, w->step_y * y_row, w->step * y.ld, w->chunk, m,
+                                        p->u + i * w->tiles + tile * m, p->ldu);
+        }
+    }
+}
+
+static void products_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const winograd *w = context;
+    const conv *c = w->c;
+    const eng_flavor *f = w->f;
+    const int64_t span = task % w->spans, column_block = task / w->spans % w->column_blocks, row_block = task / w->spans / w->column_blocks % w->row_blocks;
+    part p = {.w = w, .g = task / w->spans / w->column_blocks / w->row_blocks, .i = row_block * w->block_rows, .j = column_block * w->block_columns};
+    p.rows = eng_min(c->outs - p.i, w->block_rows);
+    p.columns = eng_min(c->batch - p.j, w->block_columns);
+    p.ldx = eng_round_up(p.columns, f->nr / 2);
+    p.ldy = eng_round_up(p.rows, f->nr / 2);
+    p.ldu = eng_round_up(p.rows * w->tiles, 16) + 16; /* products do not share places of the first cache */
+    p.ldv = eng_round_up(p.columns, f->nr) * w->tiles + 16;
+    const int64_t x_size = 4 * w->step_y * w->step * (w->chunk_y + 1) * (w->chunk + 1) * p.ldx;
+    const int64_t y_size = 4 * w->step_y * w->step * w->chunk_y * w->chunk * p.ldy;
+    p.x = eng_scratch_need(ENG_SLOT_B, (size_t)((x_size + y_size + f->nr + 16 * (p.ldu + p.ldv)) * 4));
+    p.y = p.x + x_size;
+    p.u = p.y + y_size + f->nr; /* whole vectors of y are read */
+    p.v = p.u + 16 * p.ldu;
+    float *sums = w->sums + task * sums_size(w);
+    const int64_t first = span * w->span, end = eng_min(w->all, first + w->span);
+    for (int64_t chunk = first; chunk < end; chunk++) {
+        transform_chunk(&p, chunk);
+        for (int64_t q = 0; q < 16; q++)
+            for (int64_t j = 0; j < p.columns; j += f->nr) {
+                const float *v = p.v + q * p.ldv + j * w->tiles;
+                const int64_t n = eng_min(f->nr, p.columns - j);
+                for (int64_t i = 0; i < p.rows; i += w->mr) {
+                    const int64_t m = eng_min(w->mr, p.rows - i);
+                    const float *u = p.u + q * p.ldu + i * w->tiles;
+                    float *to = sums + (q * w->block_rows + i) * w->ld_sums + j;
+                    if (n > f->nr / 2 || !f->direct[0][m])
+                        f->tile[m](w->tiles, u, v, to, w->ld_sums, chunk > first, n);
+                    else
+                        f->direct[0][m](w->tiles, u, 4, m * 4, v, f->nr, to, w->ld_sums, chunk > first, n);
+                }
+            }
+    }
+}
+
+/* One row of a group: all its sums. */
+static void row_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const winograd *w = context;
+    const conv *c = w->c;
+    const int64_t g = task / c->outs, o = task % c->outs, ld = eng_round_up(w->block_columns, 16);
+    float nine[9 * (COLUMNS + 16)];
+    bool odd = false;
+    for (int64_t b = 0; b < w->column_blocks; b++) {
+        const int64_t j = b * w->block_columns, n = eng_min(c->batch - j, w->block_columns);
+        const int64_t block = (g * w->row_blocks + o / w->block_rows) * w->column_blocks + b;
+        const float *sums = w->sums + block * w->spans * sums_size(w) + o % w->block_rows * w->ld_sums;
+        odd |= c->kernels->winograd_grad_w(sums, w->block_rows * w->ld_sums, w->spans, sums_size(w), n, nine, ld);
+        float *y = (float *)(void *)c->y + g * c->y_group + o * c->y_out + j * c->y_batch;
+        if (c->y_batch == 9 && c->dim[1].y == 3 && c->dim[2].y == 1)
+            c->kernels->transpose(4, y, 9, nine, ld, 9, n);
+        else
+            for (int64_t t = 0; t < 9; t++)
+                conv_copy((char *)(y + t / 3 * c->dim[1].y + t % 3 * c->dim[2].y), c->y_batch, (const char *)(nine + t * ld), 1, n, 4);
+    }
+    w->odd[task] = odd;
+}
+
+/* ---- which, and how ---- */
+static bool has_tiles(const conv_dim *d) {
+    for (int64_t t = 1; t < d->n_taps; t++)
+        if (d->at[t] != d->at[0] + t)
+            return false;
+    for (int64_t t = 0; t < d->n_taps; t++)
+        if (d->weight[t] != t)
+            return false;
+    return d->out == 3 && d->step > 0 && d->step <= 4;
+}
+
+/* Does not ask how many threads there are: sums of the same spans have the same bits. */
+static bool set_tiles(winograd *w) {
+    const conv *c = w->c;
+    const conv_dim *d = c->dim;
+    if (c->dtype != TT_F32 || c->y_dtype != TT_F32 || c->batch < LEAST_CHANNELS || c->outs < LEAST_CHANNELS || !has_tiles(&d[1]) || !has_tiles(&d[2]) ||
+        (d[2].x != 1 && c->x_batch != 1) || (d[2].w != 1 && c->w_out != 1) || d[0].n_taps != 1 || d[0].out != 1 || d[0].at[0] != 0 || !tt_env_int(TT_ENV_WINOGRAD))
+        return false;
+    w->step_y = d[1].step;
+    w->step = d[2].step;
+    w->block_rows = eng_round_up(eng_blocks(c->outs, eng_blocks(c->outs, ROWS)), w->mr);
+    w->row_blocks = eng_blocks(c->outs, w->block_rows);
+    w->block_columns = eng_round_up(eng_blocks(c->batch, eng_blocks(c->batch, COLUMNS)), w->f->nr);
+    w->column_blocks = eng_blocks(c->batch, w->block_columns);
+    w->ld_sums = w->block_columns;
+    const int64_t across = eng_blocks(d[2].n_taps, 2 * w->step), down = eng_blocks(d[1].n_taps, 2 * w->step_y), together = w->step * w->step_y;
+    const int64_t most = NEAR / (64 * (w->block_rows + w->block_columns));
+    w->chunk = eng_blocks(across, eng_blocks(across * together, eng_max(most, together)));
+    w->chunk_y = eng_blocks(down, eng_blocks(down, eng_max(1, most / (together * w->chunk))));
+    w->chunks_x = eng_blocks(across, w->chunk);
+    w->chunks_y = eng_blocks(down, w->chunk_y);
+    w->all = c->channels * w->chunks_x * w->chunks_y;
+    w->tiles = together * w->chunk * w->chunk_y;
+    const int64_t all = w->all * w->tiles, parts = c->groups * w->row_blocks * w->column_blocks;
+    w->spans = eng_max(1, eng_min(eng_min(w->all, all / SPAN_TILES), eng_blocks(TASKS, parts)));
+    w->span = eng_blocks(w->all, w->spans);
+    w->spans = eng_blocks(w->all, w->span);
+    return all >= LEAST_TILES && 4 * all * 10 <= 15 * c->channels * d[1].n_taps * d[2].n_taps;
+}
+
+tt_status conv_by_winograd_grad(const conv *c, bool *out_done) {
+    winograd w = {.c = c, .f = c->f, .mr = eng_even_rows(c->f, c->outs)};
+    *out_done = set_tiles(&w);
+    if (!*out_done)
+        return TT_OK;
+    const int64_t tasks = c->groups * w.row_blocks * w.column_blocks * w.spans, bytes = tasks * sums_size(&w) * 4;
+    w.odd = TT_NEW_N(c->arena, uint8_t, c->groups * c->outs);
+    w.sums = eng_scratch(ENG_SLOT_SHARED, (size_t)bytes);
+    TT_CHECK(w.sums, RESOURCE_EXHAUSTED, "convolution: no memory for %lld bytes of scratch", (long long)bytes);
+    eng_parallel(tasks, products_task, &w);
+    eng_parallel(c->groups * c->outs, row_task, &w);
+    *out_done = !memchr(w.odd, 1, (size_t)(c->groups * c->outs));
+    return TT_OK;
+}
