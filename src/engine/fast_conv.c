@@ -198,6 +198,11 @@ int64_t conv_spans(const conv *c, int64_t lanes) {
     return spans < LEAST_SPANS || c->groups * c->outs * lanes > MOST_SUMS ? 1 : spans;
 }
 
+bool conv_shared_evenly(int64_t tasks) {
+    const int64_t threads = eng_pool_size();
+    return threads == 1 || tasks >= 8 * threads || (tasks >= 2 * threads && tasks % threads == 0);
+}
+
 void conv_add_sums(const conv *c, char *to, const char *from, int64_t n) {
     if (c->f->sum == TT_F32)
         c->kernels->add((float *)(void *)to, (const float *)(const void *)from, n);
@@ -424,7 +429,6 @@ static void spans_task(void *context, int64_t task, int worker) {
 static void cut_product(product *p) {
     const conv *c = p->c;
     const eng_flavor *f = c->f;
-    const int64_t enough = 2 * (int64_t)eng_pool_size();
     p->block_rows = eng_round_up(eng_blocks(c->outs, eng_blocks(c->outs, p->panels ? MOST_ROWS : c->outs)), p->mr);
     /* weights from beyond the second cache are worth more columns */
     const bool far = weights_bytes(c) > 4 << 20;
@@ -434,7 +438,7 @@ static void cut_product(product *p) {
     for (;;) {
         p->row_blocks = eng_blocks(c->outs, p->block_rows);
         p->column_blocks = eng_blocks(c->columns, p->block_columns);
-        if (c->groups * p->spans * p->row_blocks * p->column_blocks >= enough || eng_pool_size() == 1)
+        if (conv_shared_evenly(c->groups * p->spans * p->row_blocks * p->column_blocks))
             break;
         if (p->panels && p->block_columns > 2 * f->nr && c->columns > 2 * f->nr)
             p->block_columns = eng_round_up(eng_min(p->block_columns, c->columns) / 2, f->nr);
@@ -448,8 +452,7 @@ static void cut_product(product *p) {
 /* `copied`: bytes at the start of the shared scratch that hold x. */
 static tt_status implicit_product(const conv *c, int64_t copied) {
     const eng_flavor *f = c->f;
-    product p = {
-        .c = c, .words = eng_words(f, c->k), .steps = eng_k_block(f, c->k), .mr = eng_even_rows(f, c->outs)};
+    product p = {.c = c, .words = eng_words(f, c->k), .mr = eng_even_rows(f, c->outs)};
     if (c->joined)
         p.mr = eng_round_up(p.mr, 2);
     p.row_panels = eng_blocks(c->outs, p.mr);
@@ -457,6 +460,7 @@ static tt_status implicit_product(const conv *c, int64_t copied) {
     const bool panels = c->columns > FEW_PANELS * f->nr && !p.blocks;
     p.ld_sums = eng_round_up(c->columns, f->nr);
     p.spans = panels ? 1 : conv_spans(c, p.ld_sums);
+    p.steps = eng_k_block(f, eng_blocks(c->k, p.spans));
     if (panels || p.spans > 1) {
         const int64_t bytes = copied + product_bytes(c);
         char *shared = eng_scratch(ENG_SLOT_SHARED, (size_t)bytes);
@@ -476,16 +480,21 @@ static tt_status implicit_product(const conv *c, int64_t copied) {
     return TT_OK;
 }
 
-static void set_tap_weights(conv *c) {
+void conv_over_taps(const conv *c, bool of_x, int64_t *out) {
     const conv_dim *d = c->dim;
+    for (int64_t z = 0; z < d[0].n_taps; z++)
+        for (int64_t y = 0; y < d[1].n_taps; y++) {
+            const int64_t line = of_x ? d[0].at[z] * d[0].x + d[1].at[y] * d[1].x : d[0].weight[z] * d[0].w + d[1].weight[y] * d[1].w;
+            const int64_t *place = of_x ? d[2].at : d[2].weight, step = of_x ? d[2].x : d[2].w;
+            for (int64_t x = 0; x < d[2].n_taps; x++)
+                *out++ = line + place[x] * step;
+        }
+}
+
+static void set_tap_weights(conv *c) {
     int64_t *tap_weight = TT_NEW_N(c->arena, int64_t, c->taps);
+    conv_over_taps(c, false, tap_weight);
     c->tap_weight = tap_weight;
-    for (int64_t t = 0; t < c->taps; t++) {
-        int64_t tap[CONV_DIMS];
-        conv_tap(c, t, tap);
-        for (int i = 0; i < CONV_DIMS; i++)
-            tap_weight[t] += d[i].weight[tap[i]] * d[i].w;
-    }
     c->weights_step = c->taps > 1 ? tap_weight[1] - tap_weight[0] : 1;
     for (int64_t t = 1; t < c->taps && c->weights_step; t++)
         if (tap_weight[t] - tap_weight[t - 1] != c->weights_step)
@@ -516,7 +525,7 @@ static void describe_phase(conv *c) {
     c->tap_major = channels_inner;
     c->images_inner = !channels_inner && long_taps && c->batch >= 16 && c->positions > 1;
     c->y_linear = d[2].y == 1 && contiguous(d, true);
-    if (c->taps)
+    if (c->taps && !c->tap_weight)
         set_tap_weights(c);
 }
 

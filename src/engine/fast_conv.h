@@ -63,6 +63,8 @@ tt_status conv_pad(conv *, int64_t more, int64_t *out_bytes);
 /* Long sums are cut into so many spans, whatever the threads, if the sums of all (columns of `lanes`) take little memory: where rows
  * and columns are few, each thread takes some. */
 int64_t conv_spans(const conv *, int64_t lanes);
+/* Whether no thread waits long for the last of so many tasks. */
+bool conv_shared_evenly(int64_t tasks);
 /* to += from, n sums */
 void conv_add_sums(const conv *, char *to, const char *from, int64_t n);
 /* Rows [i, i + m) of w in group g, k in [k, k + kc), as words [k][row]. */
@@ -95,6 +97,8 @@ static inline void conv_tap(const conv *c, int64_t t, int64_t out_tap[CONV_DIMS]
     out_tap[1] = t % c->dim[1].n_taps;
     out_tap[0] = t / c->dim[1].n_taps;
 }
+/* out[tap]: where taps are in x, for output 0, or in w */
+void conv_over_taps(const conv *, bool of_x, int64_t *out);
 /* Values i in [0, count) with 0 <= at + i * step < extent, as [*out_first, *out_end). */
 static inline void conv_valid(int64_t at, int64_t step, int64_t extent, int64_t count, int64_t *out_first,
                               int64_t *out_end) {

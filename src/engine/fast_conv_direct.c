@@ -321,13 +321,10 @@ tt_status conv_by_lines(const conv *c, int64_t copied) {
     TT_CHECK(shared, RESOURCE_EXHAUSTED, "convolution: no memory for %lld bytes of scratch", (long long)bytes);
     l.sums = (float *)(void *)(shared + copied);
     int32_t *x_at = TT_NEW_N(c->arena, int32_t, c->taps), *w_at = TT_NEW_N(c->arena, int32_t, 2 * l.steps);
-    for (int64_t t = 0; t < c->taps; t++) {
-        int64_t tap[CONV_DIMS], at = 0;
-        conv_tap(c, t, tap);
-        for (int i = 0; i < CONV_DIMS; i++)
-            at += c->dim[i].at[tap[i]] * c->dim[i].x;
-        x_at[t] = (int32_t)(at * c->bytes);
-    }
+    int64_t *at = TT_NEW_N(c->arena, int64_t, c->taps);
+    conv_over_taps(c, true, at);
+    for (int64_t t = 0; t < c->taps; t++)
+        x_at[t] = (int32_t)(at[t] * c->bytes);
     for (int64_t t = 0; t < l.steps; t++) {
         w_at[t] = (int32_t)(t * l.lanes * 4);
         w_at[l.steps + t] = (int32_t)(t * (c->outs % l.lanes) * 4); /* of the last outs */

@@ -461,13 +461,13 @@ static void set_mate(lanes *l, lanes *next) {
 
 /* Cuts rows and units as threads need; sums do not depend on it. */
 static void cut_tasks(lanes *l) {
-    const int64_t enough = 2 * (int64_t)eng_pool_size(), units = l->n_blocks * l->chunks;
+    const int64_t units = l->n_blocks * l->chunks;
     l->block_rows = eng_round_up(l->c->outs, l->mr);
     l->block_units = l->n_blocks * l->block * l->f->word_bytes <= NEAR ? units : 1;
     for (;;) {
         l->row_blocks = eng_blocks(l->c->outs, l->block_rows);
         l->unit_blocks = eng_blocks(units, l->block_units);
-        if (eng_pool_size() == 1 || l->c->groups * l->unit_blocks * l->row_blocks >= enough)
+        if (conv_shared_evenly(l->c->groups * l->unit_blocks * l->row_blocks))
             break;
         if (l->block_rows > 2 * l->mr)
             l->block_rows = eng_round_up(l->block_rows / 2, l->mr);

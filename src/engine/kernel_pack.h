@@ -168,8 +168,31 @@ INLINE vf word_join(const int kind, const char *p, const char *q, int64_t count)
     return word_load(kind, p, count);
 }
 
+#if SIMD == 512
+/* Words of n pairs of neighbours, `count` elements each: weights with their few taps innermost. */
+static void words_in_a_row(float *dst, const char *src, int64_t n, int count) {
+    uint16_t order[32];
+    for (int k = 0; k < 16; k++) {
+        order[2 * k] = (uint16_t)k;
+        order[2 * k + 1] = (uint16_t)((k + count) & 31);
+    }
+    const __m512i lanes = _mm512_loadu_si512(order);
+    const __mmask32 taken = count == 16 ? 0xffffffffu : (1u << 2 * count) - 1;
+    for (int64_t i = 0; i < n; i++, dst += count, src += 4 * count) {
+        v_prefetch(src + 1024);
+        _mm512_mask_storeu_epi32(dst, v_lanes(count), _mm512_permutexvar_epi16(lanes, _mm512_maskz_loadu_epi16(taken, src)));
+    }
+}
+#endif
+
 INLINE void words(const int kind, float *dst, int64_t ldd, const char *src, int64_t ld, int64_t second, int64_t n, int64_t count) {
     const int bytes = kind == WORD_F32 ? 4 : 2;
+#if SIMD == 512
+    if (kind == WORD_PAIR && second == count && ld == 2 * count && ldd == count && count <= SIMD_VL) {
+        words_in_a_row(dst, src, n, (int)count);
+        return;
+    }
+#endif
     for (int64_t i = 0; i < n; i++, dst += ldd, src += ld * bytes) {
         const char *q = second ? src + second * bytes : NULL;
         for (int64_t k = 0; k < count; k += SIMD_VL)
