@@ -597,9 +597,11 @@ const std::vector<std::string> &rows_twice() {
 
 // A kernel for an op that PyTorch composes from others would take its autograd formula away, so such rows
 // serve only where the op's own formula exists, complete with its backward.
-static bool composite_allowed(const char *name) {
+static bool composite_allowed(const char *name, const c10::OperatorHandle &op) {
     int kind;
-    return !strcmp(name, "_fused_rms_norm") && tt_row_find("_fused_rms_norm_backward", &kind);
+    if (!strcmp(name, "_fused_rms_norm"))
+        return tt_row_find("_fused_rms_norm_backward", &kind);
+    return op.hasKernelForDispatchKey(DispatchKey::Autograd);
 }
 
 static void register_row(torch::Library &library, const tt_row *row, Form form, const char *name) {
@@ -614,7 +616,7 @@ static void register_row(torch::Library &library, const tt_row *row, Form form, 
         g_twice.emplace_back(name);
         return;
     }
-    if (op->hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd) && !composite_allowed(name))
+    if (op->hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd) && !composite_allowed(name, *op))
         return;
     if (form == OUT)
         for (const auto &argument : op->schema().arguments())
