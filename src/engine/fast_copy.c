@@ -55,7 +55,7 @@ static void walk(char *dst, int64_t to, const char *src, int64_t from, int size,
         return;                                                               \
     }
 
-__attribute__((optimize("O3"))) void fast_fill(void *dst, const void *element, int size, int64_t n) {
+static FAST_CLONES void fill_elements(void *dst, const void *element, int size, int64_t n) {
     switch (size) {
         FILL(1, uint8_t)
         FILL(2, uint16_t)
@@ -65,6 +65,17 @@ __attribute__((optimize("O3"))) void fast_fill(void *dst, const void *element, i
         for (int64_t i = 0; i < n; i++)
             memcpy((char *)dst + i * size, element, (size_t)size);
     }
+}
+
+void fast_fill(void *dst, const void *element, int size, int64_t n) {
+    const unsigned char *e = element;
+    bool same = true;
+    for (int i = 1; i < size; i++)
+        same &= e[i] == e[0];
+    if (same)
+        memset(dst, e[0], (size_t)(n * size));
+    else
+        fill_elements(dst, element, size, n);
 }
 
 typedef struct fill { char *dst; const void *element; int size; } fill;

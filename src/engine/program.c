@@ -56,6 +56,8 @@ static tt_status fill_constants(eng_program *program, const eng_planner *p) {
             continue;
         }
         int64_t done = tt_dtype_size(n->type->dtype);
+        if (eng_is_spread(p, n))
+            total = done;
         if (total)
             memcpy(out, value->data, (size_t)done);
         for (; done < total; done *= 2) /* doubles what is there */

@@ -224,6 +224,45 @@ static void look_through_widening(hlo_graph *g, hlo_node *n) {
     n->attrs = attrs;
 }
 
+/* ---- updates ---- */
+
+static bool is_splat(const hlo_graph *g, hlo_ref r, int64_t value) {
+    const hlo_node *n = hlo_node_at(g, r);
+    const hlo_attr *a = n->op == HLO_CONSTANT && n->type->dtype == TT_PRED ? hlo_attr_find(n, HLO_A_VALUE) : NULL;
+    return a && a->data && a->splat && tt_element_get_int(TT_PRED, a->data) == value;
+}
+
+/* Values written at every so many places of x, which StableHLO says as a choice by a padded mask, are an update with steps. */
+static void write_in_steps(hlo_graph *g, hlo_node *n) {
+    const hlo_node *mask = hlo_node_at(g, n->operands[0]), *part = hlo_node_at(g, n->operands[1]);
+    if (mask->op != HLO_PAD || part->op != HLO_PAD || !is_splat(g, mask->operands[0], 1) || !is_splat(g, mask->operands[1], 0))
+        return;
+    const hlo_type *from = hlo_type_of(g, part->operands[0]);
+    hlo_ints low = hlo_attr_ints(part, HLO_A_EDGE_PADDING_LOW), inside = hlo_attr_ints(part, HLO_A_INTERIOR_PADDING);
+    const hlo_ints mask_low = hlo_attr_ints(mask, HLO_A_EDGE_PADDING_LOW), mask_inside = hlo_attr_ints(mask, HLO_A_INTERIOR_PADDING);
+    const int rank = n->type->rank;
+    if (low.n != rank || inside.n != rank || mask_low.n != rank || mask_inside.n != rank || !hlo_type_elements(from))
+        return;
+    int64_t *steps = TT_NEW_N(g->arena, int64_t, rank + 1);
+    for (int d = 0; d < rank; d++) {
+        steps[d] = inside.v[d] + 1;
+        if (low.v[d] != mask_low.v[d] || inside.v[d] != mask_inside.v[d] || low.v[d] < 0 ||
+            hlo_type_of(g, mask->operands[0])->dims[d] != from->dims[d] || low.v[d] + (from->dims[d] - 1) * steps[d] >= n->type->dims[d])
+            return;
+    }
+    hlo_attr *attrs = TT_NEW_N(g->arena, hlo_attr, 2);
+    attrs[0] = (hlo_attr){.name = HLO_A_START_INDICES, .kind = HLO_K_INTS, .n = rank, .ints = tt_arena_copy(g->arena, low.v, sizeof(int64_t) * (size_t)rank)};
+    attrs[1] = (hlo_attr){.name = HLO_A_STRIDES, .kind = HLO_K_INTS, .n = rank, .ints = steps};
+    hlo_ref *operands = TT_NEW_N(g->arena, hlo_ref, 2);
+    operands[0] = n->operands[2];
+    operands[1] = part->operands[0];
+    n->op = HLO_DYNAMIC_UPDATE_SLICE;
+    n->operands = operands;
+    n->n_operands = 2;
+    n->attrs = attrs;
+    n->n_attrs = 2;
+}
+
 void eng_canonicalise(hlo_graph *g, hlo_block *block) {
     tt_arena *scratch = tt_arena_create();
     for (int i = 0; i < block->n_nodes; i++) {
@@ -235,6 +274,8 @@ void eng_canonicalise(hlo_graph *g, hlo_block *block) {
             join_transposes(g, n);
         if (n->op == HLO_REDUCE)
             look_through_widening(g, n);
+        if (n->op == HLO_SELECT)
+            write_in_steps(g, n);
         if (n->op == HLO_DOT_GENERAL)
             look_through_transposes(g, n);
         if (n->op == HLO_CONVOLUTION)

@@ -1,7 +1,7 @@
 /* program_move.c - chains of nodes that only move elements, as one step: strided copies straight from the values they start at.
  *
  * A slice, reverse, transpose, broadcast, reshape or concatenation that only others of them read is not computed where it stands: whoever
- * ends the chain reads through it. Views compose from their start outwards as strides; what does not compose (a reshape of a
+ * ends the chain reads through it, as does an update of what it writes. Views compose from their start outwards as strides; what does not compose (a reshape of a
  * transpose) is brought to memory. */
 #include "engine/fast.h"
 #include "engine/program_plan.h"
@@ -32,8 +32,9 @@ void eng_moves_find(eng_planner *p, const hlo_block *b, const int *group, const 
         uses[i] += is_result[i] ? NEEDED : 0;
         for (uint32_t k = 0; k < n->n_operands; k++) {
             const int at = eng_position(p, b, n->operands[k]);
+            const bool through = mover || (n->op == HLO_DYNAMIC_UPDATE_SLICE && k == 1);
             if (at >= 0 && uses[at] < NEEDED)
-                uses[at] += mover ? 1 : NEEDED;
+                uses[at] += through ? 1 : NEEDED;
         }
         if (!n->n_regions)
             continue;
@@ -138,6 +139,10 @@ static bool view_apply(const hlo_graph *g, const hlo_node *n, view *v) {
 
 static void view_of(const eng_planner *p, const hlo_block *b, const bool *lazy, hlo_ref r, bool root, view *v) {
     const hlo_node *n = hlo_node_at(p->g, r);
+    if (eng_is_spread(p, n)) {
+        *v = (view){.base = r};
+        return;
+    }
     if ((root || is_lazy(p, b, lazy, r)) && n->op != HLO_CONCATENATE) {
         view_of(p, b, lazy, n->operands[0], false, v);
         if (view_apply(p->g, n, v))
@@ -272,7 +277,7 @@ const fast_move *eng_move_make(eng_planner *p, const hlo_block *b, const bool *l
     const hlo_node *n = hlo_node_at(p->g, r);
     bool chained = false;
     for (uint32_t k = 0; k < n->n_operands; k++)
-        chained |= is_lazy(p, b, lazy, n->operands[k]);
+        chained |= is_lazy(p, b, lazy, n->operands[k]) || eng_is_spread(p, hlo_node_at(p->g, n->operands[k]));
     if (!moves(n) || !chained)
         return NULL;
     builder *m = TT_NEW(p->temporary, builder);
@@ -288,4 +293,19 @@ const fast_move *eng_move_make(eng_planner *p, const hlo_block *b, const bool *l
     *out_n_inputs = m->n_inputs;
     *out_inputs = m->inputs;
     return move;
+}
+
+fast_piece *eng_move_view(eng_planner *p, const hlo_block *b, const bool *lazy, hlo_ref r, hlo_ref *out_base) {
+    const hlo_type *t = hlo_type_of(p->g, r);
+    const int64_t size = tt_dtype_size(t->dtype);
+    view v;
+    view_of(p, b, lazy, r, false, &v);
+    fast_piece *q = TT_NEW(p->arena, fast_piece);
+    *q = (fast_piece){.rank = t->rank, .from_offset = v.offset * size};
+    for (int d = 0; d < t->rank; d++) {
+        q->dims[d] = t->dims[d];
+        q->from[d] = v.strides[d] * size;
+    }
+    *out_base = v.base;
+    return q;
 }

@@ -18,8 +18,14 @@ static hlo_ref node_of(const hlo_graph *g, hlo_ref r) {
     return hlo_node_at(g, r)->op == HLO_RESULT ? hlo_node_at(g, r)->operands[0] : r;
 }
 
-static bool is_constant(const hlo_node *n) {
-    return n->op == HLO_CONSTANT || (n->op == HLO_IOTA && hlo_type_bytes(n->type) <= IOTA_CONSTANT_BYTES);
+bool eng_is_spread(const eng_planner *p, const hlo_node *n) {
+    enum { SMALL = 1 << 12 };
+    const hlo_attr *value = n->op == HLO_CONSTANT && !p->reference && hlo_type_bytes(n->type) >= SMALL ? hlo_attr_find(n, HLO_A_VALUE) : NULL;
+    return value && value->data && value->splat;
+}
+
+static bool is_constant(const eng_planner *p, const hlo_node *n) {
+    return (n->op == HLO_CONSTANT && !eng_is_spread(p, n)) || (n->op == HLO_IOTA && hlo_type_bytes(n->type) <= IOTA_CONSTANT_BYTES);
 }
 
 /* ---- uses across regions ---- */
@@ -41,7 +47,7 @@ typedef struct ref_list {
 } ref_list;
 
 static void list_outer(eng_planner *p, ref_list *list, hlo_ref r) {
-    if (p->stamps[r] == p->stamp || is_constant(hlo_node_at(p->g, r)))
+    if (p->stamps[r] == p->stamp || is_constant(p, hlo_node_at(p->g, r)))
         return;
     p->stamps[r] = p->stamp; /* once */
     if (list->n == list->capacity) {
@@ -121,8 +127,10 @@ static void drop_dead(eng_planner *p, hlo_block *b) {
 /* ---- values ---- */
 static eng_value_place constant_place(eng_planner *p, hlo_ref r) {
     if (p->constant_offsets[r] < 0) {
+        const hlo_node *n = hlo_node_at(p->g, r);
+        const int64_t bytes = eng_is_spread(p, n) ? tt_dtype_size(n->type->dtype) : hlo_type_bytes(n->type);
         p->constant_offsets[r] = p->constant_bytes;
-        p->constant_bytes += (hlo_type_bytes(hlo_node_at(p->g, r)->type) + 63) & ~(int64_t)63;
+        p->constant_bytes += (bytes + 63) & ~(int64_t)63;
         if (p->n_constants == p->cap_constants) {
             int capacity = p->cap_constants ? p->cap_constants * 2 : 32;
             hlo_ref *list = TT_NEW_N(p->arena, hlo_ref, capacity);
@@ -137,7 +145,7 @@ static eng_value_place constant_place(eng_planner *p, hlo_ref r) {
 }
 
 eng_value_place eng_value_find(eng_planner *p, hlo_ref r) {
-    if (is_constant(hlo_node_at(p->g, r)))
+    if (is_constant(p, hlo_node_at(p->g, r)))
         return constant_place(p, r);
     return p->values[r];
 }
@@ -301,6 +309,18 @@ static tt_status ensure(eng_builder *b, hlo_ref r) {
     return eng_position(b->p, b->block, d) >= 0 ? add_node(b, d) : TT_OK;
 }
 
+static tt_status ensure_all(eng_builder *b, const hlo_node *n) {
+    hlo_ref *captures;
+    int n_captures = 0;
+    for (uint32_t k = 0; k < n->n_operands; k++)
+        TT_TRY(ensure(b, n->operands[k]));
+    if (n->n_regions)
+        eng_captures_find(b->p, n, &n_captures, &captures);
+    for (int k = 0; k < n_captures; k++)
+        TT_TRY(ensure(b, captures[k]));
+    return TT_OK;
+}
+
 static int64_t types_bytes(const eng_draft *d) {
     int64_t bytes = 0;
     for (int k = 0; k < d->step.n_in + d->step.n_out; k++)
@@ -345,43 +365,62 @@ static tt_status set_captures(eng_builder *b, eng_draft *d, const hlo_node *n) {
     return TT_OK;
 }
 
-/* Scatters mostly add into zeros: these are written where the result goes, instead of copied from the constants. */
-static bool fills(const eng_builder *b, const hlo_node *n, int operand) {
-    enum { SMALL = 1 << 12 };
-    const hlo_node *x = hlo_node_at(b->p->g, n->operands[operand]);
-    if (n->op != HLO_SCATTER || operand || n->n_results != 1 || b->p->reference || x->op != HLO_CONSTANT || hlo_type_bytes(x->type) < SMALL)
-        return false;
-    const hlo_attr *value = hlo_attr_find(x, HLO_A_VALUE);
-    return value && value->data && value->splat;
-}
-
-static eng_value_place add_fill(eng_builder *b, hlo_ref constant) {
+/* A constant of one value that is needed in memory is written there, each time. */
+static void add_fill(eng_builder *b, hlo_ref constant) {
     const hlo_node *n = hlo_node_at(b->p->g, constant);
     eng_draft *d = draft_new(b, STEP_FILL, n, 0, 1);
-    d->step.bytes = hlo_type_bytes(n->type);
-    d->step.types[0] = n->type;
-    d->values[0] = (eng_value_place){eng_root_new(b, ROOT_TEMP, d->step.bytes, b->n_drafts - 1), 0};
-    count_cost(b, NULL, 0, d->step.bytes);
-    return d->values[0];
+    set_output(b, d, 0, constant);
+    count_cost(b, NULL, 0, hlo_type_bytes(n->type));
+}
+
+/* What a step of copies reads: of a constant of one value one element. */
+static tt_status set_source(eng_builder *b, eng_draft *d, int k, hlo_ref r) {
+    if (!eng_is_spread(b->p, hlo_node_at(b->p->g, r)))
+        return set_input(b, d, k, r);
+    d->values[k] = constant_place(b->p, r);
+    d->step.types[k] = hlo_type_of(b->p->g, r);
+    return TT_OK;
+}
+
+static tt_status ensure_source(eng_builder *b, hlo_ref r) {
+    return eng_is_spread(b->p, hlo_node_at(b->p->g, r)) ? TT_OK : ensure(b, r);
+}
+
+/* x with a part written over: the part is read where it lies, unless that is in x. */
+static tt_status add_update(eng_builder *b, hlo_ref ref) {
+    eng_planner *p = b->p;
+    const hlo_node *n = hlo_node_at(p->g, ref);
+    hlo_ref from;
+    fast_piece *piece = eng_move_view(p, b->block, b->lazy, n->operands[1], &from);
+    for (uint32_t k = 0; k < n->n_operands; k++)
+        if (k != 1)
+            TT_TRY(ensure(b, n->operands[k]));
+    TT_TRY(ensure_source(b, from));
+    if (from != n->operands[1] && eng_value_find(p, from).root == eng_value_find(p, n->operands[0]).root) {
+        TT_TRY(ensure(b, n->operands[1]));
+        piece = NULL;
+        from = n->operands[1];
+    }
+    eng_draft *d = draft_new(b, STEP_UPDATE, n, (int)n->n_operands, 1);
+    for (uint32_t k = 0; k < n->n_operands; k++)
+        if (k != 1)
+            TT_TRY(set_input(b, d, (int)k, n->operands[k]));
+    TT_TRY(piece ? set_source(b, d, 1, from) : set_input(b, d, 1, from));
+    d->step.types[1] = hlo_type_of(p->g, n->operands[1]);
+    d->step.update = piece;
+    set_output(b, d, 0, ref);
+    count_cost(b, NULL, 0, 2 * hlo_type_bytes(d->step.types[1]));
+    return TT_OK;
 }
 
 static tt_status add_kernel(eng_builder *b, hlo_ref ref) {
     hlo_graph *g = b->p->g;
     const hlo_node *n = hlo_node_at(g, ref);
-    eng_step_kind kind = n->op == HLO_COMPOSITE                                  ? STEP_COMPOSITE
-                         : n->op == HLO_DYNAMIC_UPDATE_SLICE && !b->p->reference ? STEP_UPDATE
-                                                                                 : STEP_KERNEL;
-    for (uint32_t k = 0; k < n->n_operands; k++)
-        TT_TRY(ensure(b, n->operands[k]));
-    bool fill = n->n_operands && fills(b, n, 0);
-    eng_value_place filled = fill ? add_fill(b, n->operands[0]) : (eng_value_place){0};
+    eng_step_kind kind = n->op == HLO_COMPOSITE ? STEP_COMPOSITE : STEP_KERNEL;
+    TT_TRY(ensure_all(b, n));
     eng_draft *d = draft_new(b, kind, n, (int)n->n_operands, n->n_results);
-    for (uint32_t k = 0; k < n->n_operands; k++) {
-        if (k || !fill)
-            TT_TRY(set_input(b, d, (int)k, n->operands[k]));
-        else
-            d->values[0] = filled, d->step.types[0] = hlo_type_of(g, n->operands[0]);
-    }
+    for (uint32_t k = 0; k < n->n_operands; k++)
+        TT_TRY(set_input(b, d, (int)k, n->operands[k]));
     if (kind == STEP_KERNEL)
         TT_TRY(choose_kernel(b, &d->step, n));
     if (kind == STEP_COMPOSITE)
@@ -405,11 +444,11 @@ static tt_status add_move(eng_builder *b, hlo_ref ref, bool *out_done) {
     if (!move)
         return TT_OK;
     for (int k = 0; k < n_in; k++)
-        TT_TRY(ensure(b, inputs[k]));
+        TT_TRY(ensure_source(b, inputs[k]));
     eng_draft *d = draft_new(b, STEP_MOVE, hlo_node_at(p->g, ref), n_in, 1);
     d->step.move = move;
     for (int k = 0; k < n_in; k++)
-        TT_TRY(set_input(b, d, k, inputs[k]));
+        TT_TRY(set_source(b, d, k, inputs[k]));
     set_output(b, d, 0, ref);
     count_cost(b, NULL, 0, 2 * hlo_type_bytes(hlo_type_of(p->g, ref)));
     if (n_in > b->plan->max_pointers)
@@ -567,8 +606,7 @@ static tt_status add_control(eng_builder *b, hlo_ref ref) {
     const hlo_node *n = hlo_node_at(p->g, ref);
     TT_TRY(check_signature(p->g, n));
     bool loop = n->op == HLO_WHILE;
-    for (uint32_t k = 0; k < n->n_operands; k++)
-        TT_TRY(ensure(b, n->operands[k]));
+    TT_TRY(ensure_all(b, n));
     eng_draft *d = draft_new(b, loop ? STEP_WHILE : STEP_BRANCH, n, (int)n->n_operands, n->n_results);
     for (uint32_t k = 0; k < n->n_operands; k++)
         TT_TRY(set_input(b, d, (int)k, n->operands[k]));
@@ -622,8 +660,12 @@ static tt_status add_node(eng_builder *b, hlo_ref ref) {
     eng_planner *p = b->p;
     const hlo_node *n = hlo_node_at(p->g, ref);
     int64_t offset;
-    if (is_constant(n))
+    if (is_constant(p, n))
         return TT_OK;
+    if (eng_is_spread(p, n)) {
+        add_fill(b, ref);
+        return TT_OK;
+    }
     if (n->n_results == 1 && is_empty(p->g, ref) && !(hlo_op_flags((hlo_op)n->op) & HLO_F_EFFECT)) {
         p->values[ref] = (eng_value_place){ROOT_CONSTANTS, 0}; /* nothing to compute, nothing to keep */
         return TT_OK;
@@ -661,6 +703,8 @@ static tt_status add_node(eng_builder *b, hlo_ref ref) {
         if (done)
             return TT_OK;
     }
+    if (n->op == HLO_DYNAMIC_UPDATE_SLICE && b->lazy)
+        return add_update(b, ref);
     return add_kernel(b, ref);
 }
 
@@ -712,6 +756,8 @@ static tt_status add_nodes(eng_builder *b, hlo_block *block) {
     for (int i = 0; i < n; i++) {
         int k = group[i];
         if (k == ENG_LOOKED_THROUGH || (k < 0 && b->lazy && b->lazy[i]) || (k >= 0 && (last[k] != i || !used[k])))
+            continue;
+        if (k < 0 && eng_is_spread(p, hlo_node_at(p->g, block->nodes[i]))) /* where it is needed */
             continue;
         bool done = false;
         if (k >= 0)

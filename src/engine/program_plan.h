@@ -37,6 +37,7 @@ typedef struct eng_step {
     const char *attributes; /* of the composite */
     const eng_loop *loop;
     const struct fast_move *move;
+    const struct fast_piece *update; /* STEP_UPDATE: how the part lies; NULL: dense */
     int rows;               /* a slot plus 1: of the rows that tt.sum_rows writes, or of a gradient; 0: none */
     int old, zero;          /* of a loop with rows: the table among the inputs, the gradient */
     int band;                  /* of the plan, -1: none */
@@ -117,6 +118,8 @@ TT_MUST_CHECK tt_status eng_plan_block(eng_planner *, hlo_block *, int n_capture
 /* Outer values used inside a node's regions, each once (temporary arena). */
 void eng_captures_find(eng_planner *, const hlo_node *, int *out_n, hlo_ref **out_refs);
 void eng_canonicalise(hlo_graph *, hlo_block *); /* program_fold.c */
+/* A large constant of one value: what must have it in memory gets it written there, and what copies reads one element. */
+bool eng_is_spread(const eng_planner *, const hlo_node *);
 /* Where the node r stands in the block at hand, whose positions are set; -1: not there. */
 static inline int eng_position(const eng_planner *p, const hlo_block *b, hlo_ref r) {
     const int at = p->positions[r];
@@ -126,6 +129,8 @@ static inline int eng_position(const eng_planner *p, const hlo_block *b, hlo_ref
 void eng_moves_find(eng_planner *p, const hlo_block *, const int *group, const bool *is_result, bool *out_lazy);
 /* The chain that ends at r, and what it reads (temporary arena); NULL: it is none. */
 const struct fast_move *eng_move_make(eng_planner *, const hlo_block *, const bool *lazy, hlo_ref r, int *out_n_inputs, const hlo_ref **out_inputs);
+/* How r lies in the value that it is read from, which lives as long as the plan. */
+struct fast_piece *eng_move_view(eng_planner *, const hlo_block *, const bool *lazy, hlo_ref r, hlo_ref *out_base);
 /* ---- rows (program_rows.c) ---- */
 /* Is r a table plus multiples of something of its shape? */
 bool eng_rows_find_update(const hlo_graph *, hlo_ref r, hlo_ref *out_table, hlo_ref *out_gradient);

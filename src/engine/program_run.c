@@ -43,49 +43,31 @@ static inline void *address(const eng_frame *f, eng_place p) {
 
 static tt_status run_plan(eng_run *run, const hlo_graph *g, eng_frame *f);
 
-/* ---- dynamic_update_slice ---- */
-static void update_region(int rank, const hlo_type *whole, const hlo_type *part, const int64_t *start,
-                          char *dst, const char *src) {
-    int64_t size = tt_dtype_size(part->dtype), index[HLO_MAX_RANK] = {0}, strides[HLO_MAX_RANK];
-    int64_t run_bytes = size, unit = size;
-    int inner = rank; /* dims from here on are one contiguous run */
-    for (int i = rank - 1; i >= 0; i--) {
-        strides[i] = unit;
-        unit *= whole->dims[i];
-    }
-    while (inner > 0 && (inner == rank || part->dims[inner] == whole->dims[inner]))
-        run_bytes *= part->dims[--inner];
-    for (int i = 0; i < rank; i++)
-        dst += start[i] * strides[i];
-    for (;;) {
-        int64_t at = 0;
-        for (int i = 0; i < inner; i++)
-            at += index[i] * strides[i];
-        eng_copy_bytes(dst + at, src, run_bytes);
-        src += run_bytes;
-        int i = inner - 1;
-        for (; i >= 0 && ++index[i] == part->dims[i]; i--)
-            index[i] = 0;
-        if (i < 0)
-            return;
-    }
-}
-
-static void run_update(const eng_tensor *in, const eng_tensor *out) {
+/* ---- dynamic_update_slice ----
+ * Within the engine one may have its starts as an attribute, and steps: elements that it writes are so far apart. */
+static void run_update(const eng_step *s, const eng_tensor *in, const eng_tensor *out) {
     const hlo_type *whole = &in[0].type, *part = &in[1].type;
-    int64_t start[HLO_MAX_RANK];
-    eng_copy_bytes(out->data, in[0].data, hlo_type_bytes(whole)); /* nothing when it works in place */
+    const int rank = whole->rank;
+    const hlo_ints starts = hlo_attr_ints(s->node, HLO_A_START_INDICES), steps = hlo_attr_ints(s->node, HLO_A_STRIDES);
+    int64_t to[HLO_MAX_RANK], from[HLO_MAX_RANK];
+    char *dst = out->data;
+    const char *src = in[1].data;
+    eng_copy_bytes(dst, in[0].data, hlo_type_bytes(whole)); /* nothing when it works in place */
     if (!hlo_type_elements(part))
         return;
-    for (int i = 0; i < whole->rank; i++) {
-        const eng_tensor *index = &in[2 + i];
-        int64_t at = tt_element_get_int(index->type.dtype, index->data),
-                most = whole->dims[i] - part->dims[i];
-        if (index->type.dtype == TT_U64 && at < 0)
+    fast_strides(whole, to);
+    fast_strides(part, from);
+    for (int i = 0; i < rank; i++) {
+        const int64_t step = steps.n ? steps.v[i] : 1, most = whole->dims[i] - (part->dims[i] - 1) * step - 1;
+        int64_t at = starts.n ? starts.v[i] : tt_element_get_int(in[2 + i].type.dtype, in[2 + i].data);
+        if (!starts.n && in[2 + i].type.dtype == TT_U64 && at < 0)
             at = most;
-        start[i] = at < 0 ? 0 : at > most ? most : at;
+        dst += (at < 0 ? 0 : at > most ? most : at) * to[i];
+        to[i] *= step;
     }
-    update_region(whole->rank, whole, part, start, out->data, in[1].data);
+    if (s->update)
+        src += s->update->from_offset;
+    fast_copy(rank, part->dims, tt_dtype_size(part->dtype), dst, to, src, s->update ? s->update->from : from);
 }
 
 /* ---- kernels ---- */
@@ -123,7 +105,7 @@ static tt_status run_kernel(eng_run *run, const hlo_graph *g, eng_frame *f, cons
     for (int k = 0; k < s->n_in + s->n_out; k++)
         t[k].data = address(f, s->places[k]);
     if (s->kind == STEP_UPDATE) {
-        run_update(t, t + s->n_in);
+        run_update(s, t, t + s->n_in);
         return TT_OK;
     }
     captures c = {s, f};

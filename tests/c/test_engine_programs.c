@@ -191,6 +191,29 @@ static hlo_ref index_from(program *p, int64_t n, int64_t most) {
     return hlo_clamp(p->g, hlo_scalar(p->g, TT_I32, 0), r, hlo_scalar(p->g, TT_I32, (double)most));
 }
 
+/* What a write through a view with steps becomes: of x's own values, of another one's, of one number. */
+static hlo_ref written_in_steps(program *p, hlo_ref x) {
+    hlo_graph *g = p->g;
+    hlo_type t = type_of(p, x);
+    int64_t low[HLO_MAX_RANK], high[HLO_MAX_RANK], inside[HLO_MAX_RANK], limit[HLO_MAX_RANK], one[HLO_MAX_RANK], zero[HLO_MAX_RANK] = {0};
+    if (!t.rank || !hlo_type_elements(&t))
+        return HLO_NONE;
+    hlo_type part = t;
+    for (int i = 0; i < t.rank; i++) {
+        const int64_t step = 1 + rnd(3);
+        low[i] = rnd((uint32_t)t.dims[i]);
+        part.dims[i] = 1 + rnd((uint32_t)((t.dims[i] - low[i] - 1) / step + 1));
+        inside[i] = step - 1;
+        high[i] = t.dims[i] - low[i] - (part.dims[i] - 1) * step - 1;
+        limit[i] = part.dims[i], one[i] = 1;
+    }
+    hlo_type mask = part;
+    hlo_ref v = rnd(3) ? hlo_slice(g, rnd(2) ? x : of_shape(p, x), zero, limit, one) : hlo_splat(g, &part, 1);
+    mask.dtype = TT_PRED;
+    return hlo_select(g, hlo_pad(g, hlo_splat(g, &mask, 1), hlo_scalar(g, TT_PRED, 0), low, high, inside),
+                      hlo_pad(g, converted(p, v, t.dtype), hlo_scalar(g, t.dtype, 0), low, high, inside), x);
+}
+
 static hlo_ref indexed(program *p, hlo_ref x) {
     hlo_graph *g = p->g;
     hlo_type t = type_of(p, x);
@@ -200,7 +223,8 @@ static hlo_ref indexed(program *p, hlo_ref x) {
     hlo_ref starts[HLO_MAX_RANK];
     for (int i = 0; i < t.rank; i++)
         sizes[i] = t.dims[i], window[i] = i + 1;
-    switch (rnd(4)) {
+    switch (rnd(5)) {
+    case 4: return written_in_steps(p, x);
     case 0: case 1:
         for (int i = 0; i < t.rank; i++) {
             sizes[i] = 1 + rnd((uint32_t)t.dims[i]);
