@@ -34,13 +34,16 @@ static const char *log_attribute(bool log) {
     return log ? "log = true" : "log = false";
 }
 
+static const char *attributes_of(tt_lower *L, hlo_ref x, int dim, bool log) {
+    const bool is_last = dim == piece_type(L, x).rank - 1;
+    return is_last ? log_attribute(log) : tt_arena_printf(L->arena, "%s, dim = %d", log_attribute(log), dim);
+}
+
 /* Over any dim of x. */
 static hlo_ref softmax(tt_lower *L, hlo_ref x, int dim, bool log) {
     hlo_graph *g = L->g;
     hlo_ref p, y;
-    const bool is_last = dim == piece_type(L, x).rank - 1;
-    const char *attributes = is_last ? log_attribute(log) : tt_arena_printf(L->arena, "%s, dim = %d", log_attribute(log), dim);
-    hlo_composite c = hlo_composite_begin(g, "tt.softmax", attributes, 1, &x, &p);
+    hlo_composite c = hlo_composite_begin(g, "tt.softmax", attributes_of(L, x, dim, log), 1, &x, &p);
     hlo_type t = piece_type(L, p);
     int64_t last[1] = {dim};
     hlo_ref v = hlo_convert(g, p, lower_accumulate_dtype(t.dtype));
@@ -57,8 +60,9 @@ static hlo_ref softmax(tt_lower *L, hlo_ref x, int dim, bool log) {
 }
 
 /* _softmax(self, dim, half_to_float), _log_softmax; param 1: log. A long dim is brought to the end. */
+enum { SHORT = 2048 };
+
 LOWER(lower_softmax) {
-    enum { SHORT = 2048 };
     hlo_ref x = lower_value(L, 0);
     if (lower_bool(L, 2, false))
         x = hlo_convert(L->g, x, TT_F32);
@@ -95,12 +99,12 @@ LOWER(lower_safe_softmax) {
 }
 
 /* softmax: out (grad - sum(grad out)); log_softmax: grad - exp(out) sum(grad) */
-static hlo_ref softmax_backward(tt_lower *L, hlo_ref grad, hlo_ref output, bool log) {
+static hlo_ref softmax_backward(tt_lower *L, hlo_ref grad, hlo_ref output, int dim, bool log) {
     hlo_graph *g = L->g;
     hlo_ref in[2] = {grad, output}, p[2], y, out;
-    hlo_composite c = hlo_composite_begin(g, "tt.softmax_backward", log_attribute(log), 2, in, p);
+    hlo_composite c = hlo_composite_begin(g, "tt.softmax_backward", attributes_of(L, output, dim, log), 2, in, p);
     hlo_type t = piece_type(L, p[1]);
-    int64_t last[1] = {t.rank - 1};
+    int64_t last[1] = {dim};
     tt_dtype wide = lower_accumulate_dtype(t.dtype);
     hlo_ref dy = hlo_convert(g, p[0], wide), o = hlo_convert(g, p[1], wide);
     hlo_ref product = log ? dy : hlo_mul(g, dy, o);
@@ -118,9 +122,11 @@ LOWER(lower_softmax_backward) {
     turned t = turn(L, output, lower_int(L, 2, -1));
     TT_CHECK(tt_is_float(t.type.dtype), UNIMPLEMENTED, "softmax of %s", tt_dtype_name(t.type.dtype));
     tt_dtype out = lower_dtype(L, 3, t.type.dtype);
-    if (hlo_type_elements(&t.type)) {
+    if (hlo_type_elements(&t.type) && t.rank && t.type.dims[t.dim] <= SHORT) {
+        grad = softmax_backward(L, hlo_convert(L->g, grad, t.type.dtype), output, t.dim, L->row->param);
+    } else if (hlo_type_elements(&t.type)) {
         grad = hlo_convert(L->g, turn_value(L, &t, grad), t.type.dtype);
-        grad = turn_back(L, &t, softmax_backward(L, grad, turn_value(L, &t, output), L->row->param));
+        grad = turn_back(L, &t, softmax_backward(L, grad, turn_value(L, &t, output), t.rank ? t.rank - 1 : 0, L->row->param));
     }
     lower_out(L, hlo_convert(L->g, grad, out));
     return TT_OK;

@@ -3,7 +3,7 @@
  * before it would run, and its decomposition is inlined instead.
  *
  * tt.softmax(x) {log, dim}                               -> y; over the last dimension if none is given
- * tt.softmax_backward(grad, y) {log}                     -> dx
+ * tt.softmax_backward(grad, y) {log, dim}                -> dx
  * tt.layer_norm(x[.., n], weight[n]?, bias[n]?) {eps, has_weight, has_bias} -> y, mean[..], rstd[..]
  * tt.layer_norm_backward(grad, x, mean, rstd, weight?) {has_weight}         -> dx, dweight[n], dbias[n]
  * tt.rms_norm(x[.., n], weight[n]?) {eps, has_weight}    -> y, rstd[..]
@@ -86,15 +86,17 @@ static bool vector_of(const hlo_type *t, tt_dtype dtype, int64_t n) {
     return t->dtype == dtype && hlo_type_elements(t) == n;
 }
 
-static bool fits_softmax(const signature *s) {
-    const double dim = eng_composite_attr_double(s->attributes, "dim", s->n_in ? s->in[0]->rank - 1 : 0);
-    return s->n_in == 1 && s->n_out == 1 && s->in[0]->rank > 0 && hlo_type_equal(s->in[0], s->out[0]) &&
+static bool fits_softmax_dim(const signature *s) {
+    const double dim = eng_composite_attr_double(s->attributes, "dim", s->in[0]->rank - 1);
+    return s->n_out == 1 && s->in[0]->rank > 0 && hlo_type_equal(s->in[0], s->out[0]) &&
            (dim == s->in[0]->rank - 1 || (dim >= 0 && dim < s->in[0]->rank && s->in[0]->dims[(int)dim] <= 4096 && eng_flavor_of(s->in[0]->dtype) &&
                                           s->in[0]->dtype != TT_F64));
 }
+static bool fits_softmax(const signature *s) {
+    return s->n_in == 1 && fits_softmax_dim(s);
+}
 static bool fits_softmax_backward(const signature *s) {
-    return s->n_in == 2 && s->n_out == 1 && s->in[0]->rank > 0 && hlo_type_equal(s->in[0], s->in[1]) &&
-           hlo_type_equal(s->in[0], s->out[0]);
+    return s->n_in == 2 && hlo_type_equal(s->in[0], s->in[1]) && fits_softmax_dim(s);
 }
 
 /* x[.., n] with its row count; mean and rstd have one f32 a row. */

@@ -50,9 +50,17 @@ static tt_status run_softmax(const eng_tensor *x, const void *y, bool log, eng_t
 }
 
 /* ---- softmax down the columns: a block of neighbours at a time, as f32 ---- */
-enum { COLUMN_BLOCK = 64 };
+enum { COLUMN_BLOCK = 512, BLOCK_VALUES = 4096 }; /* most columns, values of a block */
 
-typedef struct column_softmax { const eng_kernels *kernels; tt_dtype type; int64_t n, inner, blocks; bool log; const char *x; char *y; } column_softmax;
+/* x: what is normalised, or the gradient; with `results` the gradient of x is made */
+typedef struct column_softmax {
+    const eng_kernels *kernels;
+    tt_dtype type;
+    int64_t n, inner, width, blocks;
+    bool log;
+    const char *x, *results;
+    char *y;
+} column_softmax;
 
 FAST_CLONES static void raise_top(float *restrict top, const float *restrict x, int64_t w) {
     for (int64_t c = 0; c < w; c++)
@@ -67,6 +75,17 @@ FAST_CLONES static void take_off(float *restrict x, const float *restrict what, 
 FAST_CLONES static void scale_by(float *restrict x, const float *restrict factor, int64_t w) {
     for (int64_t c = 0; c < w; c++)
         x[c] *= factor[c];
+}
+
+FAST_CLONES static void add_products(float *restrict sum, const float *restrict x, const float *restrict y, int64_t w) {
+    for (int64_t c = 0; c < w; c++)
+        sum[c] += x[c] * y[c];
+}
+
+/* y (x - sum), or x - exp(y) sum, where the exponential is taken already */
+FAST_CLONES static void grad_row(float *restrict x, const float *restrict y, const float *restrict sum, bool log, int64_t w) {
+    for (int64_t c = 0; c < w; c++)
+        x[c] = log ? x[c] - y[c] * sum[c] : y[c] * (x[c] - sum[c]);
 }
 
 FAST_CLONES static void invert(float *x, int64_t w) {
@@ -97,41 +116,64 @@ static void column_block(const column_softmax *s, float *laid, float *work, int6
             scale_by(laid + r * w, sum, w);
 }
 
+/* The gradient of such a block: x holds what comes in, and in the end what goes out. */
+static void column_grad_block(const column_softmax *s, float *x, float *y, int64_t w) {
+    float sum[COLUMN_BLOCK] = {0};
+    for (int64_t r = 0; r < s->n; r++)
+        if (s->log)
+            s->kernels->add(sum, x + r * w, w);
+        else
+            add_products(sum, x + r * w, y + r * w, w);
+    if (s->log)
+        eng_vexp(y, y, s->n * w);
+    for (int64_t r = 0; r < s->n; r++)
+        grad_row(x + r * w, y + r * w, sum, s->log, w);
+}
+
 static void column_softmax_range(void *context, int64_t from, int64_t to) {
     const column_softmax *s = context;
-    const int64_t size = tt_dtype_size(s->type), block = s->n * COLUMN_BLOCK;
+    const int64_t size = tt_dtype_size(s->type), block = s->n * s->width;
     float *laid = eng_scratch_need(ENG_SLOT_A, (size_t)(block * 8)), *work = laid + block;
     for (int64_t i = from; i < to; i++) {
-        const int64_t first = i % s->blocks * COLUMN_BLOCK, w = eng_min(COLUMN_BLOCK, s->inner - first);
+        const int64_t first = i % s->blocks * s->width, w = eng_min(s->width, s->inner - first);
         const int64_t at = (i / s->blocks * s->n * s->inner + first) * size;
         for (int64_t r = 0; r < s->n; r++)
             s->kernels->widen(s->type, laid + r * w, s->x + at + r * s->inner * size, w);
-        column_block(s, laid, work, w);
+        for (int64_t r = 0; s->results && r < s->n; r++)
+            s->kernels->widen(s->type, work + r * w, s->results + at + r * s->inner * size, w);
+        if (s->results)
+            column_grad_block(s, laid, work, w);
+        else
+            column_block(s, laid, work, w);
         s->kernels->narrow_rows(s->type, s->y + at, s->inner, laid, w, s->n, w);
     }
 }
 
-static tt_status run_column_softmax(const eng_tensor *x, int dim, bool log, eng_tensor *out) {
-    column_softmax s = {.kernels = eng_kernels_get(), .type = x->type.dtype, .n = x->type.dims[dim], .inner = 1, .log = log, .x = x->data, .y = out->data};
+static tt_status run_column_softmax(const eng_tensor *x, const void *results, int dim, bool log, eng_tensor *out) {
+    column_softmax s = {.kernels = eng_kernels_get(), .type = x->type.dtype, .n = x->type.dims[dim], .inner = 1, .log = log, .x = x->data, .results = results, .y = out->data};
     for (int d = dim + 1; d < x->type.rank; d++)
         s.inner *= x->type.dims[d];
     const int64_t elements = hlo_type_elements(&x->type);
     if (!elements)
         return TT_OK;
-    s.blocks = eng_blocks(s.inner, COLUMN_BLOCK);
-    fast_ranges(elements / (s.n * s.inner) * s.blocks, eng_max(1, 16384 / (s.n * COLUMN_BLOCK)), column_softmax_range, &s);
+    s.width = eng_max(64, eng_min(COLUMN_BLOCK, BLOCK_VALUES / s.n / 64 * 64));
+    s.blocks = eng_blocks(s.inner, s.width);
+    fast_ranges(elements / (s.n * s.inner) * s.blocks, eng_max(1, 16384 / (s.n * s.width)), column_softmax_range, &s);
     return TT_OK;
 }
 
+static tt_status softmax_either(const char *attributes, const eng_tensor *x, const void *results, eng_tensor *out) {
+    const int dim = (int)eng_composite_attr_double(attributes, "dim", x->type.rank - 1);
+    const bool log = eng_composite_attr_bool(attributes, "log", false);
+    return dim < x->type.rank - 1 ? run_column_softmax(x, results, dim, log, out) : run_softmax(x, results, log, out);
+}
+
 tt_status eng_softmax(const char *attributes, const eng_tensor *in, eng_tensor *out) {
-    const int dim = (int)eng_composite_attr_double(attributes, "dim", in->type.rank - 1);
-    if (dim < in->type.rank - 1)
-        return run_column_softmax(in, dim, eng_composite_attr_bool(attributes, "log", false), out);
-    return run_softmax(&in[0], NULL, eng_composite_attr_bool(attributes, "log", false), &out[0]);
+    return softmax_either(attributes, in, NULL, out);
 }
 
 tt_status eng_softmax_backward(const char *attributes, const eng_tensor *in, eng_tensor *out) {
-    return run_softmax(&in[0], in[1].data, eng_composite_attr_bool(attributes, "log", false), &out[0]);
+    return softmax_either(attributes, in, in[1].data, out);
 }
 
 /* ---- normalisation ---- */

@@ -159,11 +159,14 @@ TEST(elementwise) {
 /* ---- composites ---- */
 static hlo_ref wide(hlo_graph *g, hlo_ref x) { return hlo_convert(g, x, TT_F64); }
 static hlo_ref number(hlo_graph *g, hlo_ref like, double v) { return hlo_splat_like(g, like, v); }
+static hlo_ref over_dim(hlo_graph *g, hlo_op op, hlo_ref x, int64_t dim) { /* spread along it */
+    hlo_type t = *hlo_type_of(g, x);
+    return hlo_broadcast_to(g, hlo_reduce_keep(g, op, x, HLO_NONE, 1, &dim), t.rank, t.dims);
+}
 static hlo_ref over_last(hlo_graph *g, hlo_op op, hlo_ref x, bool spread) {
     hlo_type t = *hlo_type_of(g, x);
     int64_t last = t.rank - 1;
-    hlo_ref r = hlo_reduce_keep(g, op, x, HLO_NONE, 1, &last);
-    return spread ? hlo_broadcast_to(g, r, t.rank, t.dims) : r;
+    return spread ? over_dim(g, op, x, last) : hlo_reduce_keep(g, op, x, HLO_NONE, 1, &last);
 }
 static hlo_ref mean_of(hlo_graph *g, hlo_ref x) { /* spread over the row */
     hlo_type t = *hlo_type_of(g, x);
@@ -206,22 +209,24 @@ static hlo_type rows_type(const scale *s, tt_dtype d) {
 static void make_softmax(hlo_graph *g, scale *s) {
     hlo_type t = rows_type(s, reals[rnd(3)]);
     bool log = rnd(2), backward = rnd(2);
+    const int dim = rnd(2) && hlo_type_elements(&t) ? (int)rnd((uint32_t)t.rank) : t.rank - 1;
     hlo_ref in[2] = {hlo_param(g, &t), HLO_NONE}, p[2], y;
     if (backward) /* logarithms of weights are not above 0 */
         in[1] = hlo_unary(g, HLO_NEGATE, hlo_unary(g, HLO_ABS, hlo_param(g, &t)));
-    hlo_composite c = hlo_composite_begin(g, backward ? "tt.softmax_backward" : "tt.softmax", log ? "log = true" : "log = false", 1 + backward, in, p);
+    hlo_composite c = hlo_composite_begin(g, backward ? "tt.softmax_backward" : "tt.softmax",
+                                          tt_arena_printf(g->arena, "log = %s, dim = %d", log ? "true" : "false", dim), 1 + backward, in, p);
     hlo_ref x = wide(g, p[0]);
     if (backward) {
-        hlo_ref v = wide(g, p[1]), all = over_last(g, HLO_ADD, log ? x : hlo_mul(g, x, v), true);
+        hlo_ref v = wide(g, p[1]), all = over_dim(g, HLO_ADD, log ? x : hlo_mul(g, x, v), dim);
         y = log ? hlo_sub(g, x, hlo_mul(g, hlo_unary(g, HLO_EXP, v), all)) : hlo_mul(g, v, hlo_sub(g, x, all));
     } else {
-        hlo_ref d = hlo_sub(g, x, over_last(g, HLO_MAXIMUM, x, true)), e = hlo_unary(g, HLO_EXP, d), sum = over_last(g, HLO_ADD, e, true);
+        hlo_ref d = hlo_sub(g, x, over_dim(g, HLO_MAXIMUM, x, dim)), e = hlo_unary(g, HLO_EXP, d), sum = over_dim(g, HLO_ADD, e, dim);
         y = log ? hlo_sub(g, d, hlo_unary(g, HLO_LOG, sum)) : hlo_div(g, e, sum);
     }
     y = hlo_convert(g, y, t.dtype);
     hlo_composite_end(g, &c, 1, &y, s->results);
     s->n_results = 1;
-    double grow = backward ? 4 * sqrt((double)t.dims[t.rank - 1]) : 1; /* of a sum of that many that is then multiplied */
+    double grow = backward ? 4 * sqrt((double)t.dims[dim]) : 1; /* of a sum of that many that is then multiplied */
     tolerances(s, t.dtype, 2e-6 * grow, 4e-3 * (backward ? 2 : 1), 6e-4 * (backward ? 2 : 1));
     s->kind = rnd(3) ? PLAIN : ODD;
 }
