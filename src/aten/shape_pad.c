@@ -62,12 +62,20 @@ static tt_status pad_check(const tt_tensor *x, hlo_ints pad, bool reflect) {
     return TT_OK;
 }
 
-static hlo_ref repeated(tt_lower *L, hlo_ref edge, int dim, int64_t n) {
+/* An edge n times, to stand in a concatenation: how many values it is. Few stand there one by one, which chains of moves see through. */
+enum { FEW = 4 };
+
+static int repeat(tt_lower *L, hlo_ref edge, int dim, int64_t n, hlo_ref *out) {
     hlo_type t = piece_type(L, edge);
     int64_t map[HLO_MAX_RANK];
+    for (int64_t i = 0; i < n && n <= FEW; i++)
+        out[i] = edge;
+    if (n <= FEW)
+        return (int)n;
     piece_identity(map, t.rank);
     t.dims[dim] = n;
-    return hlo_broadcast_in_dim(L->g, edge, t.rank, t.dims, map);
+    *out = hlo_broadcast_in_dim(L->g, edge, t.rank, t.dims, map);
+    return 1;
 }
 
 static hlo_ref mirrored(tt_lower *L, hlo_ref x, int dim) {
@@ -77,15 +85,17 @@ static hlo_ref mirrored(tt_lower *L, hlo_ref x, int dim) {
 
 static hlo_ref pad_dim(tt_lower *L, hlo_ref x, int dim, int64_t low, int64_t high, bool reflect) {
     int64_t n = piece_type(L, x).dims[dim];
-    hlo_ref parts[3];
+    hlo_ref parts[2 * FEW + 1];
     int k = 0;
-    if (low > 0)
-        parts[k++] = reflect ? mirrored(L, hlo_slice_dim(L->g, x, dim, 1, 1 + low, 1), dim)
-                             : repeated(L, hlo_slice_dim(L->g, x, dim, 0, 1, 1), dim, low);
+    if (low > 0 && reflect)
+        parts[k++] = mirrored(L, hlo_slice_dim(L->g, x, dim, 1, 1 + low, 1), dim);
+    else if (low > 0)
+        k += repeat(L, hlo_slice_dim(L->g, x, dim, 0, 1, 1), dim, low, parts);
     parts[k++] = x;
-    if (high > 0)
-        parts[k++] = reflect ? mirrored(L, hlo_slice_dim(L->g, x, dim, n - 1 - high, n - 1, 1), dim)
-                             : repeated(L, hlo_slice_dim(L->g, x, dim, n - 1, n, 1), dim, high);
+    if (high > 0 && reflect)
+        parts[k++] = mirrored(L, hlo_slice_dim(L->g, x, dim, n - 1 - high, n - 1, 1), dim);
+    else if (high > 0)
+        k += repeat(L, hlo_slice_dim(L->g, x, dim, n - 1, n, 1), dim, high, parts + k);
     return hlo_concatenate(L->g, k, parts, dim);
 }
 

@@ -7,10 +7,10 @@
 #include "engine/kernels.h"
 #include <string.h>
 
-enum { BLOCK = 32, GRAIN_BYTES = 1 << 18, MOST_REPEATED = 16 };
+enum { BLOCK = 32, GRAIN_BYTES = 1 << 18, MOST_REPEATED = 16, MOST_COLUMNS = 6 };
 
 /* How the innermost pieces go. */
-typedef enum copy_kind { PIECES, REPEAT, TURN, WEAVE, UNWEAVE, SMALL_ROWS } copy_kind;
+typedef enum copy_kind { PIECES, REPEAT, TURN, WEAVE, UNWEAVE, SMALL_ROWS, COLUMNS } copy_kind;
 
 typedef struct copy {
     copy_kind kind;
@@ -34,7 +34,7 @@ typedef struct copy {
         }                                                                     \
         return;
 
-static void walk(char *dst, int64_t to, const char *src, int64_t from, int size, int64_t n) {
+static inline void walk(char *dst, int64_t to, const char *src, int64_t from, int size, int64_t n) {
     switch (size) {
         WALK(1, uint8_t)
         WALK(2, uint16_t)
@@ -317,12 +317,22 @@ static void step(const copy *c, int64_t *index, const char **src, char **dst) {
     }
 }
 
+/* Few elements in a row: down the rows, element by element of each, while they are near. */
+static void columns(const copy *c, char *dst, int64_t to, const char *src, int64_t from, int64_t rows) {
+    enum { NEAR = 64 };
+    for (int64_t r = 0; r < rows; r += NEAR)
+        for (int64_t k = 0; k < c->n; k++)
+            walk(dst + r * to + k * c->to_step, to, src + r * from + k * c->from_step, from, c->size, loop_min(NEAR, rows - r));
+}
+
 /* Pieces along the dim outside of the innermost one. */
 static void run_pieces(const copy *c, char *dst, int64_t to, const char *src, int64_t from, int64_t rows) {
     if (c->kind == WEAVE) {
         woven(dst, src, c->from_step, c->size, c->n, rows);
     } else if (c->kind == SMALL_ROWS) {
         small_rows(dst, to, src, from, c->n * c->size, rows);
+    } else if (c->kind == COLUMNS) {
+        columns(c, dst, to, src, from, rows);
     } else {
         for (; rows > 0; rows--, dst += to, src += from) {
             if (c->kind == REPEAT)
@@ -440,6 +450,8 @@ static void choose_kind(copy *c) {
         c->rank--;
     } else if (last >= 0 && c->from_step == size && c->to_step == size && c->n * size <= SMALL) {
         c->kind = SMALL_ROWS;
+    } else if (last >= 0 && c->n <= MOST_COLUMNS && c->dims[last] > c->n) {
+        c->kind = COLUMNS;
     }
 }
 

@@ -273,6 +273,24 @@ static bool add_pieces(builder *m, hlo_ref r, bool root, const part *w) {
     return add_view(m, r, root, w);
 }
 
+static int64_t piece_elements(const fast_piece *q) {
+    int64_t n = 1;
+    for (int d = 0; d < q->rank; d++)
+        n *= q->dims[d];
+    return n;
+}
+
+/* The large ones first: they bring what the edges are made of, and where these go, to the caches in long runs. */
+static void sort_pieces(builder *m) {
+    for (int i = 1; i < m->n_pieces; i++) {
+        const fast_piece q = m->pieces[i];
+        int at = i;
+        for (; at > 0 && piece_elements(&m->pieces[at - 1]) < piece_elements(&q); at--)
+            m->pieces[at] = m->pieces[at - 1];
+        m->pieces[at] = q;
+    }
+}
+
 const fast_move *eng_move_make(eng_planner *p, const hlo_block *b, const bool *lazy, hlo_ref r, int *out_n_inputs, const hlo_ref **out_inputs) {
     const hlo_node *n = hlo_node_at(p->g, r);
     bool chained = false;
@@ -287,6 +305,7 @@ const fast_move *eng_move_make(eng_planner *p, const hlo_block *b, const bool *l
     memcpy(all.size, n->type->dims, sizeof all.size);
     if (!add_pieces(m, r, true, &all))
         return NULL;
+    sort_pieces(m);
     fast_move *move = TT_NEW(p->arena, fast_move);
     *move = (fast_move){.size = tt_dtype_size(n->type->dtype), .n_pieces = m->n_pieces, .pieces = tt_arena_copy(p->arena, m->pieces, sizeof *m->pieces * (size_t)m->n_pieces)};
     fast_move_plan(move, n->type);
