@@ -10,7 +10,9 @@
 #include <ATen/ops/all.h>
 #include <ATen/ops/as_strided_native.h>
 #include <ATen/ops/clone_native.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/eq.h>
+#include <ATen/ops/ne.h>
 #include <ATen/ops/nonzero.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/mvlgamma.h>
@@ -310,6 +312,70 @@ static bool equal(const Tensor &self, const Tensor &other) {
     return self.numel() == 0 || at::all(at::eq(self, other)).item<bool>();
 }
 
+// How many of n bytes, which are 0 or 1, are 1.
+static int64_t count_ones(const uint8_t *p, int64_t n) {
+    int64_t count = 0, i = 0;
+    for (; i + 8 <= n; i += 8) {
+        uint64_t eight;
+        std::memcpy(&eight, p + i, 8);
+        count += static_cast<int64_t>(eight * 0x0101010101010101ull >> 56);
+    }
+    for (; i < n; i++)
+        count += p[i];
+    return count;
+}
+
+// The coordinates of the ones of a row of the mask, `at` being those of the row; where the next go. A coordinate is always written, and
+// kept where there is a one. RANK 0: any.
+template <size_t RANK> static int64_t *write_row(const uint8_t *p, int64_t n, const int64_t *at, size_t any_rank, int64_t *out) {
+    const size_t rank = RANK ? RANK : any_rank;
+    for (int64_t i = 0; i < n;) {
+        uint64_t eight = 1;
+        if (i + 8 <= n)
+            std::memcpy(&eight, p + i, 8);
+        const int64_t end = std::min(i + 8, n);
+        if (!eight)
+            i = end;
+        for (; i < end; i++) {
+            for (size_t d = 0; d + 1 < rank; d++)
+                out[d] = at[d];
+            out[rank - 1] = i;
+            out += p[i] ? rank : 0;
+        }
+    }
+    return out;
+}
+
+// The coordinates of the ones, in order; `out` has room for one more.
+static void write_ones(const uint8_t *p, c10::IntArrayRef sizes, int64_t *out) {
+    const size_t rank = sizes.size();
+    if (!rank)
+        return;
+    const int64_t columns = sizes[rank - 1], rows = columns ? c10::multiply_integers(sizes) / columns : 0;
+    std::vector<int64_t> at(rank);
+    for (int64_t r = 0; r < rows; r++, p += columns) {
+        out = rank == 1   ? write_row<1>(p, columns, at.data(), rank, out)
+              : rank == 2 ? write_row<2>(p, columns, at.data(), rank, out)
+                          : write_row<0>(p, columns, at.data(), rank, out);
+        for (size_t d = rank - 1; d-- > 0;) {
+            if (++at[d] < sizes[d])
+                break;
+            at[d] = 0;
+        }
+    }
+}
+
+// On the host, which is to know how many there are.
+static Tensor nonzero(const Tensor &self) {
+    const Tensor mask = to_host(self.scalar_type() == at::kBool ? self : at::ne(self, 0)).contiguous();
+    const auto *p = static_cast<const uint8_t *>(mask.const_data_ptr());
+    const int64_t n = count_ones(p, mask.numel());
+    const Tensor where = at::empty({n + 1, mask.dim()}, at::TensorOptions().dtype(at::kLong));
+    if (n)
+        write_ones(p, mask.sizes(), static_cast<int64_t *>(where.data_ptr()));
+    return to_device(where.narrow(0, 0, n), self.device());
+}
+
 static Tensor masked_select(const Tensor &self, const Tensor &mask) {
     TORCH_CHECK(mask.scalar_type() == at::kBool, "masked_select: expected BoolTensor for mask");
     TORCH_CHECK(self.device() == mask.device(),
@@ -351,7 +417,6 @@ static Tensor &masked_select_out(const Tensor &self, const Tensor &mask, Tensor 
 
 static const char *const kHostOps[] = {
     // The shape of the result depends on values.
-    "nonzero",
     "nonzero.out",
     "_unique2",
     "_unique",
@@ -446,6 +511,7 @@ void register_special(torch::Library &library) {
     library.impl("record_stream", TORCH_FN(record_stream));
     library.impl("_has_compatible_shallow_copy_type", TORCH_FN(same_shallow_type));
     library.impl("equal", TORCH_FN(equal));
+    library.impl("nonzero", TORCH_FN(nonzero));
     library.impl("masked_select", TORCH_FN(masked_select));
     library.impl("masked_select.out", TORCH_FN(masked_select_out));
     library.impl("mvlgamma.out", TORCH_FN(mvlgamma_out));
