@@ -54,14 +54,16 @@ static std::string dtypes_of(const Stack &stack, size_t n) {
     return text.empty() ? "no tensors" : text;
 }
 
+void count_host_op(const std::string &name) {
+    std::lock_guard<std::mutex> guard(g_mutex);
+    g_host_counts[name]++;
+}
+
 static void account(const c10::OperatorHandle &op, const Stack &stack, Reason reason, const char *detail) {
     const std::string name = name_of(op);
     const size_t n = op.schema().arguments().size();
-    if (reason == Reason::HostOp) {
-        std::lock_guard<std::mutex> guard(g_mutex);
-        g_host_counts[name]++;
-        return;
-    }
+    if (reason == Reason::HostOp)
+        return count_host_op(name);
     const std::string why = detail && *detail ? std::string(": ") + detail : std::string();
     TORCH_CHECK_NOT_IMPLEMENTED(policy() != Policy::Error, "operator '", name, "' (", dtypes_of(stack, n),
                                 ") is not implemented for tpu", why,

@@ -129,6 +129,7 @@ void register_tapes(torch::Library &);
 // ---- fallback.cpp ----
 enum class Reason { NoKernel, NoLowering, HostOp };
 void run_on_cpu(const c10::OperatorHandle &, Stack *, Reason, const char *detail);
+void count_host_op(const std::string &name); // "aten::nonzero"
 // Runs a failed op on CPU stand-ins so that PyTorch raises its own text. Returns when it does not.
 void raise_as_pytorch(const c10::OperatorHandle &, const Stack &);
 void register_fallback(torch::Library &);
