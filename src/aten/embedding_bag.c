@@ -42,15 +42,26 @@ static hlo_ref not_padding(tt_lower *L, hlo_ref index, int64_t padding, tt_dtype
     return hlo_convert(L->g, hlo_compare(L->g, "NE", index, hlo_splat_int(L->g, &t, padding)), wide);
 }
 
-/* The results of mode max: the largest of each bag's values, 0 of an empty one, and whose row it is (the first of equals). */
-static tt_status bag_maxima(tt_lower *L, const hlo_type *out, hlo_ref rows, hlo_ref used, hlo_ref empty, hlo_ref bag,
+/* rows with -inf instead of each NaN that is not of its bag's first row: as comparisons one after the other have it, from that row on. */
+static hlo_ref numbers_after_first(tt_lower *L, hlo_ref rows, hlo_ref use, hlo_ref bag, int64_t n_bags) {
+    hlo_graph *g = L->g;
+    hlo_type rt = piece_type(L, rows), at = hlo_type_make(TT_I32, 1, rt.dims), bags = hlo_type_make(TT_I32, 1, &n_bags), all = hlo_type_with(&rt, TT_PRED);
+    hlo_ref last = hlo_splat_int(g, &at, rt.dims[0] - 1), here = hlo_iota(g, &at, 0);
+    hlo_ref first = scatter_sum(L, hlo_splat_int(g, &bags, rt.dims[0] - 1), bag, hlo_select(g, piece_compare(L, "NE", use, 0), here, last), HLO_MINIMUM);
+    hlo_ref later = piece_along(L, hlo_compare(g, "NE", index_rows(L, first, 0, bag, NULL), here), &all, 0);
+    return hlo_select(g, hlo_binary(g, HLO_AND, later, hlo_compare(g, "NE", rows, rows)), hlo_splat(g, &rt, -INFINITY), rows);
+}
+
+/* The results of mode max: the largest of each bag's values, 0 of an empty one, and whose row it is (the first of equals, or of NaN). */
+static tt_status bag_maxima(tt_lower *L, const hlo_type *out, hlo_ref rows, hlo_ref use, hlo_ref used, hlo_ref empty, hlo_ref bag,
                             hlo_ref index, hlo_ref count, tt_dtype index_dtype) {
     hlo_graph *g = L->g;
     hlo_type rt = piece_type(L, rows), at = hlo_type_with(&rt, TT_I32), best = hlo_type_with(out, TT_I32);
     TT_CHECK(!lower_has(L, 6), INVALID_ARGUMENT, "embedding_bag: per_sample_weights was not None, but only mode='sum' takes it");
-    rows = hlo_select(g, used, rows, hlo_splat(g, &rt, -INFINITY));
+    rows = hlo_select(g, used, numbers_after_first(L, rows, use, bag, out->dims[0]), hlo_splat(g, &rt, -INFINITY));
     hlo_ref y = scatter_sum(L, hlo_splat(g, out, -INFINITY), bag, rows, HLO_MAXIMUM);
-    hlo_ref hit = hlo_binary(g, HLO_AND, used, hlo_compare(g, "EQ", rows, index_rows(L, y, 0, bag, NULL)));
+    hlo_ref largest = hlo_binary(g, HLO_OR, hlo_compare(g, "EQ", rows, index_rows(L, y, 0, bag, NULL)), hlo_compare(g, "NE", rows, rows));
+    hlo_ref hit = hlo_binary(g, HLO_AND, used, largest);
     hlo_ref last = hlo_splat_int(g, &at, rt.dims[0] - 1), place = hlo_select(g, hit, hlo_iota(g, &at, 0), last);
     hlo_ref first = scatter_sum(L, hlo_splat_int(g, &best, rt.dims[0] - 1), bag, place, HLO_MINIMUM);
     int64_t flat[1] = {out->dims[0] * out->dims[1]};
@@ -148,7 +159,7 @@ LOWER(lower_embedding_bag) {
     hlo_ref used = piece_along(L, piece_compare(L, "NE", use, 0), &rt, 0),
             empty = piece_along(L, piece_compare(L, "EQ", count, 0), &out, 0);
     if (mode == MAX)
-        return bag_maxima(L, &out, rows, used, empty, bag, index, count, it.dtype);
+        return bag_maxima(L, &out, rows, use, used, empty, bag, index, count, it.dtype);
     if (lower_has(L, 6))
         rows = hlo_mul(g, rows, piece_along(L, hlo_convert(g, lower_value(L, 6), wide), &rt, 0));
     if (padding >= 0)

@@ -102,6 +102,25 @@ def test_embedding_bag(kwargs):
     )
 
 
+@pytest.mark.parametrize("padding", [None, 1])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_embedding_bag_maxima_of_nan(padding, dtype):
+    """A NaN is the largest of its bag if it is the first of it, else it is passed over; its gradient goes to its own row."""
+    torch.manual_seed(3)
+    weight = torch.randn(10, 4, dtype=dtype)
+    weight[3, 1] = weight[5, 2] = weight[1, 0] = float("nan")
+    weight[7, 3] = float("-inf")
+    index = torch.tensor([3, 1, 2, 1, 3, 2, 1, 2, 3, 5, 5, 7, 7, 3, 5, 3, 1])
+    offsets = torch.tensor([0, 3, 6, 9, 11, 12, 12, 15, 16])
+    found = []
+    for device in ("cpu", "tpu"):
+        w = weight.to(device).clone().requires_grad_()
+        y = torch.nn.functional.embedding_bag(index.to(device), w, offsets.to(device), mode="max", padding_idx=padding)
+        y.nan_to_num(2).backward(torch.arange(1.0, 1 + y.numel(), dtype=dtype, device=device).view_as(y))
+        found.append((y.detach().cpu(), w.grad.cpu()))
+    torch.testing.assert_close(found[1], found[0], equal_nan=True)
+
+
 def test_index_out_of_bounds():
     """The engine raises what the CPU raises; other plugins clamp."""
     if torch.tpu.get_device_name() and "virtual" not in torch.tpu.get_device_name().lower():
