@@ -137,14 +137,18 @@ def tpu(graph_module, example_inputs, **options):
         keep_inference_input_mutations=True,  # or an epilogue in Python copies each of them
     )
     _spare_calls(graph_module)
-    with _whole_interpolations():
+    with contextlib.nullcontext() if _has_symbols(example_inputs) else _whole_interpolations():
         return compiler(graph_module, example_inputs)
+
+
+def _has_symbols(values):
+    return any(isinstance(s, torch.SymInt) for v in values for s in (v.shape if isinstance(v, torch.Tensor) else (v,)))
 
 
 @contextlib.contextmanager
 def _whole_interpolations():
     """While a graph is traced: PyTorch's decompositions in Python, which make sums of indexed images (and scatters as gradients) of
-    interpolations, are put aside for the ops that have lowerings."""
+    interpolations, are put aside for the ops that have lowerings. Not where sizes are symbols, which the shape rules of those do not take."""
     keys = torch._C.DispatchKey.Autograd, torch._C.DispatchKey.CompositeImplicitAutograd
     packets = [getattr(torch.ops.aten, n) for n in dir(torch.ops.aten) if "upsample" in n and not n.endswith("_aa")]
     ops = [getattr(p, o) for p in packets for o in p.overloads()]

@@ -24,7 +24,7 @@ static bool has_fused_attention() {
 }
 
 // The fused kernel takes 4-dim floating tensors of one dtype without dropout; everything else is composed
-// (math).
+// (math). Sizes are symbols where a graph is traced for any.
 static int64_t choose_attention(const Tensor &query, const Tensor &key, const Tensor &value,
                                 const std::optional<Tensor> &mask, double dropout_p, bool,
                                 std::optional<double>, bool enable_gqa) {
@@ -32,9 +32,9 @@ static int64_t choose_attention(const Tensor &query, const Tensor &key, const Te
     const bool fits = has_fused_attention() && context.userEnabledOverrideableSDP() && dropout_p == 0.0 &&
                       query.dim() == 4 && key.dim() == 4 && value.dim() == 4 && query.is_floating_point() &&
                       query.scalar_type() == key.scalar_type() &&
-                      query.scalar_type() == value.scalar_type() && query.numel() != 0 && key.numel() != 0 &&
-                      query.size(3) == key.size(3) && !(mask && mask->defined() && mask->requires_grad()) &&
-                      (!enable_gqa || query.size(1) == key.size(1));
+                      query.scalar_type() == value.scalar_type() && query.sym_numel() != 0 && key.sym_numel() != 0 &&
+                      query.sym_size(3) == key.sym_size(3) && !(mask && mask->defined() && mask->requires_grad()) &&
+                      (!enable_gqa || query.sym_size(1) == key.sym_size(1));
     if (fits)
         return kOverrideable;
     TORCH_CHECK(context.userEnabledMathSDP(), "No available kernel. Aborting execution.");

@@ -138,3 +138,23 @@ def test_an_input_written_in_place_is_seen_by_autograd():
         assert x._version > before and got.tolist() == [times + 1.0] * 3 and x.tolist() == [float(times)] * 3
         with pytest.raises(RuntimeError, match="modified by an inplace operation"):
             product.sum().backward()
+
+
+@pytest.mark.one_mode
+@pytest.mark.parametrize("name", ["attention", "interpolate"])
+def test_sizes_that_are_symbols(name):
+    def attend(q, w):
+        k = (q @ w)[:, None]
+        return nn.functional.scaled_dot_product_attention(k, k, k, is_causal=True)
+
+    def grow(x, w):
+        return nn.functional.interpolate((x @ w)[:, None], scale_factor=1.5, mode="bilinear")
+
+    f = {"attention": attend, "interpolate": grow}[name]
+    compiled = torch.compile(f, backend="tpu", dynamic=True)
+    for n, t, d in ((2, 5, 8), (3, 7, 16)):
+        want = [torch.randn(n, t, d, requires_grad=True), torch.randn(d, d, requires_grad=True)]
+        have = [v.detach().to("tpu").requires_grad_() for v in want]
+        y, z = f(*want), compiled(*have)
+        for a, b in zip((y, *torch.autograd.grad(y.square().sum(), want)), (z, *torch.autograd.grad(z.square().sum(), have)), strict=True):
+            torch.testing.assert_close(b.cpu(), a, rtol=1e-4, atol=1e-3)
