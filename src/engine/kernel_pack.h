@@ -66,6 +66,17 @@ INLINE void v_transpose(vf *r) {
 }
 #endif
 
+/* The lower half of a vector to one place, the upper half to another. */
+INLINE void v_store_halves(float *low, float *high, vf v) {
+#if SIMD == 512
+    _mm256_storeu_ps(low, _mm512_castps512_ps256((__m512)v));
+    _mm256_storeu_ps(high, _mm512_extractf32x8_ps((__m512)v, 1));
+#else
+    memcpy(low, &v, sizeof v / 2);
+    memcpy(high, (const char *)&v + sizeof v / 2, sizeof v / 2);
+#endif
+}
+
 /* n elements from p as words, zero beyond n */
 INLINE vf word_load(const int kind, const char *p, int64_t n) {
     if (kind == WORD_F32)
@@ -207,7 +218,20 @@ INLINE void lay(const int kind, float *dst, int64_t width, const char *src, int6
         words(kind, dst, 0, src, 0, second, 1, count);
         return;
     }
-    for (int64_t k = 0; k < count; k += SIMD_VL)
+    int64_t k = 0;
+    if (width == SIMD_VL / 2 && n == width) /* two vectors of each row at once */
+        for (; k + 2 * SIMD_VL <= count; k += 2 * SIMD_VL) {
+            vf r[SIMD_VL];
+            _Pragma("GCC unroll 8") for (int i = 0; i < SIMD_VL / 2; i++) {
+                const char *p = src + (i * ld + k) * bytes, *q = second ? p + second * bytes : NULL;
+                r[i] = word_join(kind, p, q, SIMD_VL);
+                r[SIMD_VL / 2 + i] = word_join(kind, p + SIMD_VL * bytes, q ? q + SIMD_VL * bytes : NULL, SIMD_VL);
+                v_prefetch(p + 256);
+            }
+            v_transpose(r);
+            _Pragma("GCC unroll 16") for (int j = 0; j < SIMD_VL; j++) v_store_halves(dst + (k + j) * width, dst + (k + SIMD_VL + j) * width, r[j]);
+        }
+    for (; k < count; k += SIMD_VL)
         for (int64_t first = 0; first < width; first += SIMD_VL) {
             const int64_t left = count - k < SIMD_VL ? count - k : SIMD_VL, w = width - first < SIMD_VL ? width - first : SIMD_VL;
             const char *p = src + (first * ld + k) * bytes;
