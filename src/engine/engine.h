@@ -92,6 +92,8 @@ eng_loop *eng_loop_create(tt_arena *arena, const hlo_graph *g, bool excess_preci
 /* The same in a block that may be a region: values of outer blocks are read as they are, not looked through. positions[ref]: index in the block. */
 eng_loop *eng_loop_create_in(tt_arena *arena, const hlo_graph *g, const hlo_block *block, const int *positions, bool excess_precision,
                              int n_nodes, const hlo_ref *nodes, int n_outputs, const hlo_ref *outputs, int *out_n_inputs, const hlo_ref **out_inputs);
+/* Do they compute the same, of arrays given in the same order? */
+bool eng_loop_equal(const eng_loop *, const eng_loop *);
 void eng_loop_run(const eng_loop *, void *const *inputs, void *const *outputs);
 /* Elements [from, to) of its outputs, by the calling thread. The arrays are whole. */
 void eng_loop_run_range(const eng_loop *, void *const *inputs, void *const *outputs, int64_t from, int64_t to);

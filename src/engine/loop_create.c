@@ -642,6 +642,40 @@ static eng_loop *create(tt_arena *arena, const hlo_graph *g, const loop_scope *s
     return l;
 }
 
+/* ---- equal loops ---- */
+
+static bool same_numbers(const int64_t *a, const int64_t *b, int n) {
+    return n <= 0 || a == b || (a && b && !memcmp(a, b, sizeof *a * (size_t)n));
+}
+
+static bool equal_source(const loop_source *a, const loop_source *b, int n_dims) {
+    if (a->kind != b->kind || a->dtype != b->dtype || a->input != b->input || a->offset != b->offset || a->uniform != b->uniform ||
+        a->period != b->period || a->period_offset != b->period_offset || a->period_rank != b->period_rank || a->period_counts != b->period_counts)
+        return false;
+    const bool constant = a->constant == b->constant || (a->kind == LOOP_SCALAR && a->constant && b->constant &&
+                                                         !memcmp((const char *)a->constant + a->offset * a->size,
+                                                                 (const char *)b->constant + b->offset * b->size, (size_t)a->size));
+    return constant && (a->kind < LOOP_MAP || same_numbers(a->strides, b->strides, n_dims)) &&
+           (!a->period || (same_numbers(a->period_dims, b->period_dims, a->period_rank) &&
+                           same_numbers(a->period_strides, b->period_strides, a->period_rank)));
+}
+
+bool eng_loop_equal(const eng_loop *a, const eng_loop *b) {
+    if (a->n != b->n || a->n_dims != b->n_dims || a->n_sources != b->n_sources || a->n_outputs != b->n_outputs || a->n_temps != b->n_temps ||
+        a->n_instrs != b->n_instrs || a->n_inputs != b->n_inputs || !same_numbers(a->dims, b->dims, a->n_dims))
+        return false;
+    for (int i = 0; i < a->n_sources; i++)
+        if (!equal_source(&a->sources[i], &b->sources[i], a->n_dims))
+            return false;
+    for (int i = 0; i < a->n_instrs; i++) {
+        const loop_instr *p = &a->instrs[i], *q = &b->instrs[i];
+        if (p->kernel != q->kernel || p->d != q->d || p->a != q->a || p->b != q->b || p->c != q->c || p->op != q->op || p->in != q->in ||
+            p->out != q->out || p->direction != q->direction)
+            return false;
+    }
+    return !memcmp(a->output_size, b->output_size, sizeof(int) * (size_t)a->n_outputs);
+}
+
 eng_loop *eng_loop_create(tt_arena *arena, const hlo_graph *g, bool excess_precision, int n_nodes, const hlo_ref *nodes, int n_outputs,
                           const hlo_ref *outputs, int *out_n_inputs, const hlo_ref **out_inputs) {
     return create(arena, g, NULL, excess_precision, n_nodes, nodes, n_outputs, outputs, out_n_inputs, out_inputs);

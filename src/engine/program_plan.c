@@ -503,6 +503,25 @@ static void find_outputs(eng_planner *p, int n, const hlo_ref *nodes, hlo_ref *o
             outputs[(*out_n)++] = nodes[i];
 }
 
+/* Steps that do the same with other arrays share a loop: an optimizer's hundred small ones stay in the caches. What `loop` took since `before`
+ * is given back then. */
+static const eng_loop *share_loop(eng_planner *p, const eng_loop *loop, tt_arena_mark before, int n_in, const hlo_ref **inputs) {
+    for (int i = 0; i < p->n_loops; i++) {
+        if (!eng_loop_equal(p->loops[i], loop))
+            continue;
+        *inputs = tt_arena_copy(p->temporary, *inputs, sizeof **inputs * (size_t)n_in);
+        tt_arena_rewind(p->arena, before);
+        return p->loops[i];
+    }
+    if (p->n_loops == p->cap_loops) {
+        const eng_loop **old = p->loops;
+        p->loops = TT_NEW_N(p->temporary, const eng_loop *, p->cap_loops = p->n_loops ? 2 * p->n_loops : 16);
+        if (old)
+            memcpy(p->loops, old, sizeof *old * (size_t)p->n_loops);
+    }
+    return p->loops[p->n_loops++] = loop;
+}
+
 /* False: no loop for these nodes. Loops have elements to go over: what touches an empty array runs singly. */
 static tt_status add_loop(eng_builder *b, int n, const hlo_ref *nodes, bool *out_done) {
     eng_planner *p = b->p;
@@ -520,10 +539,12 @@ static tt_status add_loop(eng_builder *b, int n, const hlo_ref *nodes, bool *out
             return TT_OK;
     }
     find_outputs(p, n, nodes, outputs, &n_out, names, &n_names);
-    eng_loop *loop = n_out ? eng_loop_create_in(p->arena, p->g, b->block, p->positions, p->excess_precision, n, nodes, n_out, outputs, &n_in, &inputs) : NULL;
+    const tt_arena_mark before = tt_arena_mark_get(p->arena);
+    const eng_loop *loop = n_out ? eng_loop_create_in(p->arena, p->g, b->block, p->positions, p->excess_precision, n, nodes, n_out, outputs, &n_in, &inputs) : NULL;
     *out_done = loop != NULL;
     if (!loop)
         return TT_OK;
+    loop = share_loop(p, loop, before, n_in, &inputs);
     for (int k = 0; k < n_in; k++)
         TT_TRY(ensure(b, inputs[k]));
     eng_draft *d = draft_new(b, STEP_LOOP, hlo_node_at(p->g, nodes[n - 1]), n_in, n_out);
