@@ -45,6 +45,13 @@ void *tt_malloc(size_t bytes) {
     return p;
 }
 
+void *tt_malloc_lines(size_t bytes) {
+    void *p = aligned_alloc(64, (bytes + 63) & ~(size_t)63);
+    if (!p)
+        out_of_memory(bytes);
+    return p;
+}
+
 void *tt_calloc(size_t n, size_t bytes) {
     void *p = calloc(n ? n : 1, bytes ? bytes : 1);
     if (!p)

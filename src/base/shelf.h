@@ -27,7 +27,7 @@ static inline void *tt_shelf_take(tt_shelf *s, size_t bytes) {
         s->n--;
     }
     atomic_flag_clear_explicit(&s->busy, memory_order_release);
-    return p ? p : tt_malloc(bytes);
+    return p ? p : tt_malloc_lines(bytes);
 }
 
 static inline void tt_shelf_give(tt_shelf *s, void *p) {

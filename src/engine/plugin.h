@@ -48,16 +48,16 @@ void eng_event_on_ready(eng_event *, void (*fn)(tt_pjrt_error *, void *), void *
 typedef struct eng_device eng_device;
 typedef struct eng_value {
     _Atomic int refs;
-    bool read_only; /* memory of others: never donated in place, never freed by us */
+    bool read_only;        /* memory of others: never donated in place, never freed by us */
+    _Atomic bool exposed;  /* others hold its address: nothing is known any more */
     eng_device *device;
     eng_event *ready; /* NULL: ready */
     void *data;       /* set when ready */
     int64_t bytes;
-    eng_rows *rows;        /* what is known of data, NULL: nothing; set when ready */
-    _Atomic bool exposed;  /* others hold its address: nothing is known any more */
+    eng_rows *rows;     /* what is known of data, NULL: nothing; set when ready */
+    eng_event *freed;   /* set when the value goes (zero-copy host arrays) */
     void (*on_free)(void *data, void *context);
     void *free_context; /* read_only values */
-    eng_event *freed;   /* set when the value goes (zero-copy host arrays) */
 } eng_value;
 eng_value *eng_value_create(eng_device *, int64_t bytes, eng_event *take_ready); /* no memory yet */
 static inline eng_value *eng_value_retain(eng_value *v) {
@@ -137,9 +137,9 @@ void eng_topology_deinit(tt_pjrt_topology *);
 /* ---- buffers (plugin_buffer.c) ---- */
 struct tt_pjrt_buffer {
     atomic_flag busy; /* guards value */
+    _Atomic int external; /* external references, each one on external_value too; guarded by busy */
     eng_value *value; /* NULL: deleted or donated */
     eng_device *device;
-    _Atomic int external; /* external references, each one on external_value too; guarded by busy */
     eng_value *external_value;
     hlo_type type;
 };

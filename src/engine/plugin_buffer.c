@@ -45,7 +45,9 @@ tt_pjrt_buffer *eng_buffer_create(eng_value *value, const hlo_type *type) {
     b->device = value->device;
     atomic_init(&b->external, 0);
     b->external_value = NULL;
-    b->type = *type;
+    b->type.dtype = type->dtype;
+    b->type.rank = type->rank;
+    memcpy(b->type.dims, type->dims, sizeof *type->dims * (size_t)type->rank);
     return b;
 }
 

@@ -225,6 +225,25 @@ static eng_job *job_create(const eng_job *from, int n_args, int n_outs) {
     return j;
 }
 
+/* A handle of the caller's that an output may have stays in out_buffers, the rest becomes NULL. Its argument has been taken. */
+static void keep_handles(const eng_job *j, tt_pjrt_buffer *const *buffers, bool keeps, tt_pjrt_buffer **out_buffers) {
+    const eng_program *p = j->loaded->executable->program;
+    for (int i = 0; i < p->n_results; i++) {
+        const int param = p->result_in_param[i];
+        if (!keeps || param < 0 || !out_buffers[i] || out_buffers[i] != buffers[param] || !j->donated[param] ||
+            atomic_load_explicit(&buffers[param]->external, memory_order_relaxed) ||
+            !hlo_type_equal(&buffers[param]->type, p->result_types[i]))
+            out_buffers[i] = NULL;
+    }
+}
+
+static void hand_out(tt_pjrt_buffer **out, eng_value *take, const hlo_type *type) {
+    if (*out)
+        eng_buffer_put_back(*out, take);
+    else
+        *out = eng_buffer_create(take, type);
+}
+
 static void enqueue(const eng_job *from, tt_pjrt_buffer **out_buffers, eng_event **out_done) {
     const eng_program *p = from->loaded->executable->program;
     eng_job *j = job_create(from, p->n_params, p->n_results);
@@ -234,7 +253,7 @@ static void enqueue(const eng_job *from, tt_pjrt_buffer **out_buffers, eng_event
     for (int i = 0; i < p->n_results; i++) {
         j->outs[i] =
             eng_value_create(j->device, hlo_type_bytes(p->result_types[i]), eng_event_retain(j->done));
-        out_buffers[i] = eng_buffer_create(eng_value_retain(j->outs[i]), p->result_types[i]);
+        hand_out(&out_buffers[i], eng_value_retain(j->outs[i]), p->result_types[i]);
     }
     if (out_done)
         *out_done = eng_event_retain(j->done);
@@ -292,7 +311,7 @@ static tt_status run_inline(eng_job *j, tt_pjrt_buffer **out_buffers, eng_event 
         if (status)
             poison(j, status, out_done);
         for (int i = 0; i < p->n_results; i++)
-            out_buffers[i] = eng_buffer_create(j->outs[i], p->result_types[i]);
+            hand_out(&out_buffers[i], j->outs[i], p->result_types[i]);
     }
     if (j->outs != few)
         free(j->outs);
@@ -345,7 +364,7 @@ static tt_status take_args(eng_job *j, tt_pjrt_buffer *const *buffers, const tt_
 
 /* ---- launching ---- */
 static tt_status launch_one(eng_job *j, tt_pjrt_buffer *const *buffers, const tt_pjrt_execute_options *o,
-                            tt_pjrt_buffer **outs, eng_event **done) {
+                            bool keeps_handles, tt_pjrt_buffer **outs, eng_event **done) {
     const eng_program *p = j->loaded->executable->program;
     eng_value *few[STACK_VALUES];
     bool few_donated[STACK_VALUES];
@@ -354,6 +373,7 @@ static tt_status launch_one(eng_job *j, tt_pjrt_buffer *const *buffers, const tt
     j->donated = many ? (bool *)(j->args + p->n_params) : few_donated;
     tt_status status = take_args(j, buffers, o);
     if (!status) {
+        keep_handles(j, buffers, keeps_handles, outs);
         if (!j->participant.launch && small(j->loaded) && args_ready(j, p->n_params) &&
             eng_queue_enter(&j->device->queue))
             status = run_inline(j, outs, done);
@@ -403,11 +423,18 @@ static void drop_launched(const tt_pjrt_execute *a, size_t n_devices) {
     }
 }
 
+static bool has_extension(const tt_pjrt_extension *e, int type) {
+    while (e && e->type != type)
+        e = e->next;
+    return e;
+}
+
 static tt_status execute(tt_pjrt_execute *a) {
     TT_TRY(check_execute(a));
     tt_pjrt_loaded *l = a->executable;
     const tt_pjrt_executable *e = l->executable;
     bool together = e->program->collective && a->n_devices > 1;
+    const bool keeps = a->n_devices == 1 && has_extension(a->extension_start, TT_PJRT_EXTENSION_KEEPS_HANDLES);
     eng_launch *launch = together ? eng_launch_create((int)e->n_replicas, (int)e->n_partitions) : NULL;
     if (a->n_devices > 1)
         pthread_mutex_lock(&l->client->launch_lock);
@@ -418,7 +445,7 @@ static tt_status execute(tt_pjrt_execute *a) {
         j.participant =
             (eng_participant){launch, (int)d, (int)d / (int)e->n_partitions, (int)d % (int)e->n_partitions};
         eng_event *done = NULL;
-        status = launch_one(&j, a->arguments[d], a->options, a->outputs[d],
+        status = launch_one(&j, a->arguments[d], a->options, keeps, a->outputs[d],
                             a->complete_events || !l->client->asynchronous ? &done : NULL);
         if (!status && !l->client->asynchronous && !launch)
             tt_status_free(eng_event_wait(done));

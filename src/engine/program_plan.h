@@ -31,18 +31,18 @@ typedef enum eng_step_kind {
 typedef struct eng_step {
     eng_step_kind kind;
     int n_in, n_out;
-    const hlo_node *node; /* what it computes; of a loop its last member; NULL: a copy */
+    int band;               /* of the plan, -1: none */
+    int rows;               /* a slot plus 1: of the rows that tt.sum_rows writes, or of a gradient; 0: none */
+    const eng_loop *loop;
+    eng_place *places;      /* n_in, then n_out */
+    const hlo_node *node;   /* what it computes; of a loop its last member; NULL: a copy. A small loop needs nothing below */
+    int old, zero;          /* of a loop with rows: the table among the inputs, the gradient */
     eng_kernel kernel, fallback;
     eng_composite_fn composite;
     const char *attributes; /* of the composite */
-    const eng_loop *loop;
     const struct fast_move *move;
     const struct fast_piece *update; /* STEP_UPDATE: how the part lies; NULL: dense */
-    int rows;               /* a slot plus 1: of the rows that tt.sum_rows writes, or of a gradient; 0: none */
-    int old, zero;          /* of a loop with rows: the table among the inputs, the gradient */
-    int band;                  /* of the plan, -1: none */
     int64_t *slice_bytes;      /* of a band, in slices: per place in the task's memory the bytes of a slice, else 0; NULL: runs before them */
-    eng_place *places;         /* n_in, then n_out */
     const hlo_type **types;    /* likewise; NULL for loops and copies */
     int64_t bytes;             /* STEP_COPY */
     int first_tensor;          /* in the frame */

@@ -48,6 +48,9 @@ typedef struct tt_pjrt_extension {
     int type;
     struct tt_pjrt_extension *next;
 } tt_pjrt_extension;
+/* The engine's own extension of Execute on one device: where outputs[0][k] holds the handle of an argument given away for output k, that
+ * handle may receive the output. It stays there then, and is not to be destroyed. */
+enum { TT_PJRT_EXTENSION_KEEPS_HANDLES = 0x7474 };
 
 #define TT_PJRT_HEAD                                                                                         \
     size_t struct_size;                                                                                      \

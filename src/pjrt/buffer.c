@@ -1,6 +1,7 @@
 /* buffer.c - arrays on devices: made from host memory, read back, copied, counted. */
 #include "base/arena.h"
 #include "base/checked.h"
+#include "base/shelf.h"
 #include "pjrt/objects.h"
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,8 @@ enum { MAX_COUNTED = 256, MAX_RANK = 64 };
 static struct {
     atomic_llong allocations, total, frees, freed, peak;
 } counters[MAX_COUNTED];
+
+static tt_shelf buffers = TT_SHELF;
 
 static int counter_of(int device) {
     return device >= 0 && device < MAX_COUNTED ? device : MAX_COUNTED - 1;
@@ -55,7 +58,7 @@ void tt_buffer_stats_reset_peak(int device) {
 }
 
 tt_buffer *tt_buffer_wrap(tt_client *c, int device, tt_pjrt_buffer *buffer, const tt_output *type) {
-    tt_buffer *b = tt_malloc(sizeof *b);
+    tt_buffer *b = tt_shelf_take(&buffers, sizeof *b);
     atomic_init(&b->refs, 1);
     b->device = (int16_t)device;
     b->rank = (int16_t)type->rank;
@@ -79,7 +82,7 @@ void tt_buffer_release(tt_buffer *b) {
     tt_pjrt_destroy(b->client->plugin, TT_PJRT_Buffer_Destroy, b->buffer);
     tt_buffer_uncount(b);
     tt_client_release(b->client);
-    free(b);
+    tt_shelf_give(&buffers, b);
 }
 
 int64_t tt_buffer_refs(const tt_buffer *b) {

@@ -96,8 +96,8 @@ tt_status tt_client_create(const char *path, int n_devices, tt_client **out) {
         tt_client_release(c);
         return error;
     }
-    c->host_memory =
-        !strcmp(c->platform, "tt_engine") && tt_pjrt_has(plugin->api, TT_PJRT_Buffer_UnsafePointer);
+    c->keeps_handles = !strcmp(c->platform, "tt_engine");
+    c->host_memory = c->keeps_handles && tt_pjrt_has(plugin->api, TT_PJRT_Buffer_UnsafePointer);
     TT_LOG(1, "pjrt platform=%s devices=%d version=%.60s", c->platform, c->n_devices, c->version);
     *out = c;
     return TT_OK;

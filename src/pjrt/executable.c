@@ -229,7 +229,9 @@ static tt_status execute(tt_executable *e, int n_args, tt_pjrt_buffer **args, in
     options.a.n_non_donatable = (size_t)n_keep;
     tt_pjrt_buffer *const *argument_lists[1] = {args};
     tt_pjrt_buffer **output_lists[1] = {outputs};
+    tt_pjrt_extension keeps = {.struct_size = sizeof keeps, .type = TT_PJRT_EXTENSION_KEEPS_HANDLES};
     TT_PJRT_ARGS(execute, call);
+    call.a.extension_start = e->client->keeps_handles ? &keeps : NULL;
     call.a.executable = e->loaded;
     call.a.options = &options.a;
     call.a.arguments = argument_lists;
@@ -241,7 +243,8 @@ static tt_status execute(tt_executable *e, int n_args, tt_pjrt_buffer **args, in
 
 /* The buffer object of an argument that was given away holds the output that took its memory over. */
 static tt_buffer *inherit(tt_buffer *b, tt_pjrt_buffer *output) {
-    tt_pjrt_destroy(b->client->plugin, TT_PJRT_Buffer_Destroy, b->buffer);
+    if (output != b->buffer)
+        tt_pjrt_destroy(b->client->plugin, TT_PJRT_Buffer_Destroy, b->buffer);
     b->buffer = output;
     return b;
 }
@@ -270,7 +273,8 @@ tt_status tt_executable_run(tt_executable *e, int n_args, tt_buffer *const *args
         if (e->may_alias && !(donate && donate[i]))
             keep[n_keep++] = i;
     }
-    memset(outputs, 0, (size_t)n_out * sizeof *outputs);
+    for (int i = 0; i < n_out; i++)
+        outputs[i] = heir_of && heir_of[i] >= 0 && e->client->keeps_handles ? inputs[heir_of[i]] : NULL;
     error = execute(e, n_args, inputs, n_keep, keep, outputs);
     if (error)
         goto done;

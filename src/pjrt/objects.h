@@ -19,6 +19,7 @@ struct tt_client {
     char *platform, *version;
     bool host_memory; /* device memory is this process's, row-major: it may be read through
                          Buffer_UnsafePointer */
+    bool keeps_handles; /* TT_PJRT_EXTENSION_KEEPS_HANDLES */
     int n_devices;
     tt_device *devices;
 };
@@ -42,8 +43,7 @@ struct tt_executable {
     tt_output *outputs;
 };
 
-/* One cache line. Allocated with malloc: its per-thread cache is as fast as a free list of our own and needs
- * no lock. */
+/* One cache line. */
 struct tt_buffer {
     atomic_int refs;
     int16_t device, rank;

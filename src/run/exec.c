@@ -221,8 +221,8 @@ tt_status tt_strict_run(tt_sig *sig, int device, tt_value *const *inputs, const 
     if (!status) status = tt_executable_run(p->executable, p->n_args, args, p->donate, p->heir_of, outputs);
     for (int i = sig->n_inputs; i < n; i++) tt_buffer_release(args[i]);
     if (!status) tt_run_note(p, device, outputs[0]);
-    for (int k = 0; !status && k < p->n_outputs; k++) if (p->heir_of[k] >= 0) inputs[p->heir_of[k]]->buffer = NULL;
-    for (int k = 0; !status && k < p->n_outputs; k++) out_values[k] = tt_value_of_buffer(device, sig->output_types[k], outputs[k]);
+    for (int k = 0; !status && k < p->n_outputs; k++)
+        out_values[k] = p->heir_of[k] >= 0 ? tt_value_renew(inputs[p->heir_of[k]], outputs[k]) : tt_value_of_buffer(device, sig->output_types[k], outputs[k]);
     tt_run_stats.programs_run += !status;
     if (args != few_args) free(args);
     if (outputs != few_outputs) free(outputs);

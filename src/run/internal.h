@@ -26,7 +26,8 @@ typedef struct tt_value {
 } tt_value;
 
 struct tt_storage {
-    int refs, device;
+    _Alignas(64) int refs;
+    int device;
     int64_t bytes;
     tt_value *value;           /* NULL: never written, reads as zeros */
     const hlo_type *hint;      /* shape a first partial write assumes; NULL: flat */
@@ -40,6 +41,8 @@ static inline void tt_value_retain(tt_value *v) { v->refs++; }
 void tt_value_release(tt_value *);
 extern uint64_t tt_values_made_of_buffers; /* how many so far */
 tt_value *tt_value_of_buffer(int device, const hlo_type *interned, tt_buffer *take_buffer);
+/* A value that its storage alone holds, and whose buffer was given away for this one, is the new value; another reference to it. */
+tt_value *tt_value_renew(tt_value *, tt_buffer *take_buffer);
 /* Puts a value (its reference is consumed) into a storage. */
 void tt_storage_put(tt_storage *, tt_value *take_value);
 tt_storage *tt_storage_create_locked(int device, int64_t bytes);

@@ -49,7 +49,7 @@ static tt_value *free_values; /* linked through `type` */
 tt_value *tt_value_create(int device, const hlo_type *interned) {
     tt_value *v = free_values;
     if (v) memcpy(&free_values, &v->type, sizeof(void *));
-    else v = tt_malloc(sizeof *v);
+    else v = tt_malloc_lines(sizeof *v);
     *v = (tt_value){.refs = 1, .device = device, .type = interned};
     return v;
 }
@@ -68,6 +68,13 @@ tt_value *tt_value_of_buffer(int device, const hlo_type *interned, tt_buffer *bu
     tt_values_made_of_buffers++;
     tt_value *v = tt_value_create(device, interned);
     v->buffer = buffer;
+    return v;
+}
+
+tt_value *tt_value_renew(tt_value *v, tt_buffer *buffer) {
+    tt_values_made_of_buffers++;
+    v->buffer = buffer;
+    v->refs++;
     return v;
 }
 
@@ -101,7 +108,8 @@ static uint64_t slot_address(uint32_t slot) { /* bit 52 set; slot bits below it 
 
 static void chunk_add(void) {
     if (n_chunks == MAX_CHUNKS) { fprintf(stderr, "torch_tpu: more than %d live storages\n", CHUNK * MAX_CHUNKS); abort(); }
-    tt_storage *chunk = tt_calloc(CHUNK, sizeof *chunk);
+    tt_storage *chunk = tt_malloc_lines(CHUNK * sizeof *chunk);
+    memset(chunk, 0, CHUNK * sizeof *chunk);
     for (uint32_t i = CHUNK; i-- > 0;) {
         chunk[i].address = slot_address(n_chunks * CHUNK + i + 1);
         memcpy(&chunk[i].value, &free_storages, sizeof(void *));
