@@ -97,6 +97,7 @@ fuzz: configure
 	TT_FUZZ=$(FUZZ) TT_SEED=$$RANDOM $(BUILD)/c_test_engine_programs fast_equals_reference
 	TT_FUZZ=$(FUZZ) TT_SEED=$$RANDOM $(BUILD)/c_test_engine_loops fused_graphs
 	TT_FUZZ=$$(($(FUZZ) / 50)) TT_SEED=$$RANDOM $(BUILD)/c_test_engine_fast
+	TT_FUZZ=$$(($(FUZZ) / 50)) TT_SEED=$$RANDOM $(BUILD)/c_test_engine_kernels products_of_every_shape dot_general_in_any_order convolutions_of_every_kind
 	TT_FUZZ=$$(($(FUZZ) / 1000)) TT_SEED=$$RANDOM $(BUILD)/c_test_engine_ops elementwise composites
 
 N ?= 100000

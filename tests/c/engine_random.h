@@ -9,20 +9,14 @@
 #include "test.h"
 #include <math.h>
 
-static uint64_t seed = 88172645463325252ull;
+static uint64_t seed = TEST_SEED;
 static uint32_t rnd(uint32_t n) {
     seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
     return (uint32_t)((seed * 2685821657736338717ull) >> 33) % n;
 }
 static int64_t between(int64_t low, int64_t high) { return low + (int64_t)rnd((uint32_t)(high - low + 1)); }
 
-/* How many rounds: TT_FUZZ instead of the usual; TT_SEED starts the random numbers elsewhere. */
-__attribute__((unused)) static int rounds(int usual) {
-    const char *count = getenv("TT_FUZZ"), *start = getenv("TT_SEED");
-    if (start)
-        seed = 88172645463325252ull ^ strtoull(start, NULL, 0) << 20;
-    return count ? atoi(count) : usual;
-}
+__attribute__((unused)) static int rounds(int usual) { return test_rounds(usual, &seed); }
 
 /* Numbers that sums and products keep exact; numbers up to 4; up to 1; any bits; and those with NaN, infinities, zeros of both signs, the smallest and the
  * largest among them. */

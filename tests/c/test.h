@@ -4,6 +4,7 @@
  * the test goes on; the exit status is 1 when anything failed. */
 #ifndef TT_TEST_H
 #define TT_TEST_H
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +54,15 @@ static char **test_argv;
             tt_status_free(status_);                                                    \
         }                                                                               \
     } while (0)
+
+/* How many rounds of random cases: TT_FUZZ instead of the usual; TT_SEED starts the random numbers elsewhere. */
+#define TEST_SEED 88172645463325252ull
+__attribute__((unused)) static int test_rounds(int usual, uint64_t *seed) {
+    const char *count = getenv("TT_FUZZ"), *start = getenv("TT_SEED");
+    if (start)
+        *seed = TEST_SEED ^ strtoull(start, NULL, 0) << 20;
+    return count ? atoi(count) : usual;
+}
 
 int main(int argc, char **argv) {
     int passed = 0, failed = 0;

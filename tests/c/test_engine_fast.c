@@ -9,7 +9,7 @@
 #include "hlo/text.h"
 #include <math.h>
 
-static uint64_t seed = 88172645463325252ull;
+static uint64_t seed = TEST_SEED;
 static uint32_t rnd(uint32_t n) {
     seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
     return (uint32_t)(seed >> 11) % n;
@@ -507,15 +507,11 @@ static bool run_case(case_fn make) {
     return taken;
 }
 
-static void run_cases(case_fn make, int rounds, int least_taken) {
-    const char *count = getenv("TT_FUZZ"), *start = getenv("TT_SEED");
+static void run_cases(case_fn make, int usual, int least_taken) {
+    const int rounds = test_rounds(usual, &seed);
     int taken = 0;
-    if (start)
-        seed = 88172645463325252ull ^ strtoull(start, NULL, 0) << 20;
-    if (count && atoi(count) > 0) {
-        least_taken = (int)((int64_t)least_taken * atoi(count) / rounds * 9 / 10);
-        rounds = atoi(count);
-    }
+    if (rounds != usual)
+        least_taken = (int)((int64_t)least_taken * rounds / usual * 9 / 10);
     for (int i = 0; i < rounds && !test_failures; i++) {
         eng_isa_limit((eng_isa)(i % 4));
         taken += run_case(make);

@@ -454,16 +454,9 @@ static void one_graph(int kinds) {
     free(p);
 }
 
-static int rounds(int usual) { /* TT_FUZZ: how many instead */
-    const char *count = getenv("TT_FUZZ"), *start = getenv("TT_SEED");
-    if (start)
-        seed = 88172645463325252ull ^ strtoull(start, NULL, 0) << 20;
-    return count ? atoi(count) : usual;
-}
-
 TEST(fused_graphs) {
     int compiled[ENG_ISA_AVX512_BF16 + 1] = {0};
-    for (int round = 0, n = rounds(6000); round < n && !test_failures; round++) {
+    for (int round = 0, n = test_rounds(6000, &seed); round < n && !test_failures; round++) {
         eng_isa level = eng_isa_limit((eng_isa)(round % 4));
         n_compiled = 0;
         one_graph((const int[]){9, 3, 0}[round / 4 % 3]);
