@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { QUERIES = 4 * ENG_MAX_MR, KEYS = 512, FEW_QUERIES = 8 }; /* a tile of queries with KEYS scores each fits L1 */
+enum { TILES = 4, QUERIES = TILES * ENG_MAX_MR, KEYS = 512, FEW_QUERIES = 8 }; /* a tile with KEYS scores a query fits L1 */
 
 /* ---- shared with the backward pass ---- */
 attention attention_of(const char *attributes, const eng_tensor *q, const eng_tensor *mask) {
@@ -99,22 +99,20 @@ static void few_task(void *context, int64_t task, int worker) {
         const int64_t m = eng_min(rows - r, f->dot_rows);
         f->pack_dots(packed, (int)m, a->q + (first + r) * a->e * a->bytes, a->e, a->e);
         meet_keys(a, m, packed, k, v, scores, ld);
-        float total[ENG_DOT_ROWS];
+        float inverse[ENG_DOT_ROWS];
         for (int64_t i = 0; i < m; i++) {
             const int64_t row = (r + i) % a->l;
             const eng_scores t = attention_scores(a, b, hk * a->group + (r + i) / a->l, row, 0, 1, a->s, ld);
-            float top = -INFINITY;
-            a->kernels->attend(&t, scores + i * ld, &top, &total[i]);
-            p->lse[first + r + i] = total[i] == 0 ? 0 : top + logf(total[i]);
+            eng_attended seen = {0};
+            a->kernels->attend(&t, scores + i * ld, &seen);
+            inverse[i] = seen.inverse[0];
+            p->lse[first + r + i] = seen.total[0] == 0 ? 0 : seen.top[0] + logf(seen.total[0]);
         }
         const bool pairs = f->per_word == 2;
         (pairs ? f : &a->kernels->f32)->pack_dots(packed, (int)m, scores, ld * (pairs ? 2 : 1), a->s);
         memset(sums, 0, (size_t)(m * a->ev * 4));
         f->stream((int)m, a->ev, a->s, packed, v, a->ev, sums, a->ev);
-        for (int64_t i = 0; i < m; i++) {
-            a->kernels->scale_row(a->dtype, p->out + (first + r + i) * a->ev * a->bytes, sums + i * a->ev, a->ev,
-                                  total[i] == 0 ? 0 : 1 / total[i]);
-        }
+        a->kernels->scale_rows(a->dtype, p->out + (first + r) * a->ev * a->bytes, a->ev, sums, a->ev, m, a->ev, inverse);
     }
 }
 
@@ -169,54 +167,53 @@ static const char *queries(const attention *a, const char *q, int64_t n, char *c
 typedef struct pass {
     const forward *p;
     const eng_flavor *f; /* what tiles multiply */
-    int64_t b, h, first; /* the block's first query */
+    int64_t head, first; /* the block's first query */
     const char *q, *keys, *values;
     int64_t row_bytes; /* of q */
     float *scores, *sums; /* scores: of a tile */
     int64_t ld, columns;  /* of them */
-    float top[QUERIES], total[QUERIES];
+    eng_attended seen[TILES];
+    bool bold;
 } pass;
 
 /* c[rows, n] (+)= a b: a tile's rows, all of whose columns are written where `whole`. */
 static void multiply(const eng_flavor *f, int64_t words, const char *a, int64_t row_bytes, int64_t rows, const char *b, int64_t ldb,
                      int64_t panel, int64_t n, bool whole, float *c, int64_t ldc, bool accumulate) {
-    for (int64_t j = 0; j < n; j += f->nr) {
+    for (int64_t j = 0; j < n; j += f->nr, b += panel) {
         const bool wide = n - j > f->nr / 2;
         const int64_t most = wide ? f->nr : f->nr / 2;
-        f->direct[wide][rows](words, a, row_bytes, 4, b + j / f->nr * panel, ldb, c + j, ldc, accumulate,
+        f->direct[wide][rows](words, a, row_bytes, 4, b, ldb, c + j, ldc, accumulate,
                               whole ? most : eng_min(n - j, most));
     }
 }
 
-/* Rows i .. of the block meet keys k0 .. */
-static void tile(pass *t, int64_t i, int64_t rows, int64_t k0) {
+/* Rows i .. of the block, tile n of it, meet keys k0 .. */
+static void tile(pass *t, int64_t n, int64_t i, int64_t rows, int64_t k0) {
     const attention *a = &t->p->a;
     const eng_flavor *f = t->f;
     const int64_t row = t->first + i, words = eng_words(a->f, a->e), packed = eng_min(a->s - k0, KEYS);
     const int64_t keys = a->causal ? eng_min(packed, row + rows - k0) : packed;
     if (keys <= 0)
         return;
-    multiply(f, words, t->q + i * t->row_bytes, t->row_bytes, rows, t->keys + k0 * words * 4, f->nr, words * f->nr * 4, keys, true,
-             t->scores, t->ld, false);
-    for (int64_t at = 0; at < rows * a->e * a->bytes; at += 64) /* the next rows */
-        __builtin_prefetch(t->q + (i + rows) * t->row_bytes + at, 0, 3);
-    const eng_scores scores = attention_scores(a, t->b, t->h, row, k0, rows, keys, t->ld);
-    float before[ENG_MAX_MR], sums[ENG_MAX_MR];
-    memcpy(before, t->top + i, sizeof before);
-    a->kernels->attend(&scores, t->scores, t->top + i, sums);
-    for (int64_t r = 0; r < rows; r++) {
-        if (k0 > 0 && t->top[i + r] != before[r]) {
-            const float shrink = expf(before[r] - t->top[i + r]);
-            float *sum = t->sums + (i + r) * t->columns;
-            t->total[i + r] *= shrink;
-            a->kernels->scale_row(TT_F32, sum, sum, a->ev, shrink);
-        }
-        t->total[i + r] += sums[r];
-    }
+    eng_scores scores = attention_scores(a, t->head / a->h, t->head % a->h, row, k0, rows, keys, t->ld);
+    eng_attended *const seen = &t->seen[n];
+    float *const sums = t->sums + i * t->columns;
+    eng_attend_result result;
+    do {
+        multiply(f, words, t->q + i * t->row_bytes, t->row_bytes, rows, t->keys + k0 * words * 4, f->nr, words * f->nr * 4, keys, true,
+                 t->scores, t->ld, false);
+        scores.bold = t->bold;
+        result = a->kernels->attend(&scores, t->scores, seen);
+        t->bold = t->bold && result != ENG_ATTEND_AGAIN;
+    } while (result == ENG_ATTEND_AGAIN);
+    if (result == ENG_ATTEND_SHRINKS && k0 > 0)
+        a->kernels->scale_rows(TT_F32, sums, t->columns, sums, t->columns, rows, a->ev, seen->shrink);
     const bool in_place = values_lie_well(a);
     const char *values = in_place ? t->values + k0 * a->ev * 4 : t->values + k0 / KEYS * block_words(a) * t->columns * 4;
     multiply(f, eng_words(f, keys), (const char *)t->scores, t->ld * 4, rows, values, in_place ? a->ev : f->nr,
-             in_place ? f->nr * 4 : eng_words(f, packed) * f->nr * 4, a->ev, !in_place, t->sums + i * t->columns, t->columns, k0 > 0);
+             in_place ? f->nr * 4 : eng_words(f, packed) * f->nr * 4, a->ev, !in_place, sums, t->columns, k0 > 0);
+    if (k0 + KEYS >= (a->causal ? eng_min(a->s, row + rows) : a->s))
+        a->kernels->scale_rows(a->dtype, t->p->out + (t->head * a->l + row) * a->ev * a->bytes, a->ev, sums, t->columns, rows, a->ev, seen->inverse);
 }
 
 /* One block of queries of a head; keys: its packed keys and values. */
@@ -225,25 +222,22 @@ static void query_block(const forward *p, const char *keys, int64_t head, int64_
     const eng_flavor *f = a->f->per_word == 2 ? a->f : &a->kernels->f32;
     const int64_t n = eng_min(a->l - q0, block), mr = eng_even_rows(f, n), columns = eng_round_up(a->ev, f->nr);
     const int64_t ld = eng_round_up(eng_min(a->s, KEYS), f->nr) + 16; /* rows a power of two apart would share a set of L1 */
-    pass t = {.p = p, .f = f, .b = head / a->h, .h = head % a->h, .first = q0, .keys = keys, .ld = ld, .columns = columns};
+    pass t = {.p = p, .f = f, .head = head, .first = q0, .keys = keys, .ld = ld, .columns = columns, .bold = !a->mask && a->scale > 0};
     t.values = values_lie_well(a) ? a->v + head / a->group * a->s * a->ev * 4 : keys + p->keys_bytes;
     t.scores = eng_scratch_need(ENG_SLOT_A, (size_t)((ENG_MAX_MR * ld + QUERIES * (columns + a->e + 1)) * 4));
     t.sums = t.scores + ENG_MAX_MR * ld;
     t.q = queries(a, a->q + (head * a->l + q0) * a->e * a->bytes, n, (char *)(t.sums + QUERIES * columns), &t.row_bytes);
-    for (int64_t i = 0; i < n; i++) {
-        t.top[i] = -INFINITY;
-        t.total[i] = 0;
-    }
     for (int64_t k0 = 0; k0 < (a->causal ? eng_min(a->s, q0 + n) : a->s); k0 += KEYS)
-        for (int64_t i = 0; i < n; i += mr)
-            tile(&t, i, eng_min(n - i, mr), k0);
-    float logs[QUERIES];
-    eng_vlog(logs, t.total, n);
-    for (int64_t i = 0; i < n; i++) { /* a row that sees nothing is 0, and so is its logsumexp, as in PyTorch on CPU */
-        const int64_t row = head * a->l + q0 + i;
-        a->kernels->scale_row(a->dtype, p->out + row * a->ev * a->bytes, t.sums + i * columns, a->ev,
-                              t.total[i] == 0 ? 0 : 1 / t.total[i]);
-        p->lse[row] = t.total[i] == 0 ? 0 : (t.top[i] == -INFINITY ? 0 : t.top[i]) + logs[i];
+        for (int64_t i = 0, tiles = 0; i < n; i += mr)
+            tile(&t, tiles++, i, eng_min(n - i, mr), k0);
+    float *lse = p->lse + head * a->l + q0;
+    for (int64_t i = 0, tiles = 0; i < n; i += mr, lse += mr) {
+        const eng_attended *seen = &t.seen[tiles++];
+        const int64_t rows = eng_min(n - i, mr);
+        float logs[16]; /* all of them: what a mask stored is slow to read */
+        eng_vlog(logs, seen->total, 16);
+        for (int64_t r = 0; r < rows; r++) /* 0 for a row that sees nothing, as in PyTorch on CPU */
+            lse[r] = seen->total[r] == 0 ? 0 : logs[r] + seen->top[r];
     }
 }
 

@@ -41,6 +41,20 @@ INLINE float row_exp(float *dst, const float *x, float shift, int64_t n) {
     return v_sum(sum[0] + sum[1]);
 }
 
+/* Each vector's sum, and its highest lane. */
+INLINE vf v_sums(vf *rows) {
+    v_transpose(rows);
+    _Pragma("GCC unroll 4") for (int width = SIMD_VL / 2; width > 0; width /= 2)
+        _Pragma("GCC unroll 8") for (int i = 0; i < width; i++) rows[i] += rows[i + width];
+    return rows[0];
+}
+INLINE vf v_tops(vf *rows) {
+    v_transpose(rows);
+    _Pragma("GCC unroll 4") for (int width = SIMD_VL / 2; width > 0; width /= 2)
+        _Pragma("GCC unroll 8") for (int i = 0; i < width; i++) rows[i] = v_max(rows[i], rows[i + width]);
+    return rows[0];
+}
+
 INLINE void softmax_typed(const tt_dtype type, int64_t rows, int64_t n, bool log, const void *x, void *y,
                           float *work) {
     for (int64_t r = 0; r < rows; r++) {
@@ -225,9 +239,13 @@ static void attend_backward(float *scores, float *dp, int64_t n, int64_t width, 
 #undef CALL
 }
 
-static void scale_row(tt_dtype type, void *dst, const float *x, int64_t n, float factor) {
-    const vf f = v_set(factor);
-#define CALL(T) EACH_VECTOR(n, v_put_n(T, dst, i, v_load_n(x + i, left) * f, left);)
+/* dst[r] = x[r] factors[r]; rows of n, strides in elements */
+static void scale_rows(tt_dtype type, void *dst, int64_t ldd, const float *x, int64_t ld, int64_t rows, int64_t n, const float *factors) {
+#define CALL(T)                                                                                              \
+    for (int64_t r = 0; r < rows; r++, x += ld) {                                                            \
+        const vf f = v_set(factors[r]);                                                                      \
+        EACH_VECTOR(n, v_put_n(T, dst, r * ldd + i, v_load_n(x + i, left) * f, left););                      \
+    }
     BY_TYPE(type, CALL);
 #undef CALL
 }

@@ -114,7 +114,15 @@ typedef struct eng_scores {
     const char *mask; /* NULL: none; mask_row bytes from row to row */
     int64_t mask_row;
     bool to_bf16;
+    bool bold; /* top stays as it is */
 } eng_scores;
+/* What its rows have come to, from 0: a score near the highest, the sum of powers of what lies above it, one over that (0: nothing
+ * seen), and what the last change of top does to sums so far. Whole vectors of any length. */
+typedef struct eng_attended {
+    float top[16], total[16], inverse[16], shrink[16];
+} eng_attended;
+/* AGAIN: sums are far from 1; the scores are lost, and nothing is changed otherwise. */
+typedef enum eng_attend_result { ENG_ATTEND_DONE, ENG_ATTEND_SHRINKS, ENG_ATTEND_AGAIN } eng_attend_result;
 
 typedef struct eng_kernels {
     eng_flavor f32, bf16, f16, f64;
@@ -162,13 +170,14 @@ typedef struct eng_kernels {
     void (*norm)(const eng_norm *, int64_t first, int64_t rows);
     /* writes dx, adds to dweight[n] and dbias[n] */
     void (*norm_backward)(const eng_norm *, int64_t first, int64_t rows, float *dweight, float *dbias);
-    /* Scores -> exp(score * scale + mask - top) in place, as f32 or bf16, zero where a row does not see; raises top first where a
-     * score is higher; sums: of each row. */
-    void (*attend)(const eng_scores *, float *scores, float *top, float *sums);
+    /* Scores -> exp(score * scale + mask - top) in place, as f32 or bf16, zero where a row does not see; whole vectors of a row are
+     * read and written. Raises top first where a score is higher. */
+    eng_attend_result (*attend)(const eng_scores *, float *scores, eng_attended *);
     /* scores -> p = exp(score * scale + mask - lse), dp -> p (dp - delta) scale; zero from n to width */
     void (*attend_backward)(float *scores, float *dp, int64_t n, int64_t width, float scale,
                             tt_dtype mask_type, const void *mask, float lse, float delta);
-    void (*scale_row)(tt_dtype type, void *dst, const float *x, int64_t n, float factor); /* dst may be x */
+    /* dst[r] = x[r] factors[r]; rows of n, strides in elements; dst may be x */
+    void (*scale_rows)(tt_dtype type, void *dst, int64_t ldd, const float *x, int64_t ld, int64_t rows, int64_t n, const float *factors);
     float (*dot)(const float *a, const float *b, int64_t n);
     void (*add)(float *dst, const float *src, int64_t n); /* dst += src */
     /* y = the first largest of k rows, element by element; the last NaN if there are any */
