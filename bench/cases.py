@@ -80,6 +80,21 @@ def convolution(name, dtype, transposed, n, c, size, o, k, stride, padding, dila
         add(f"{name} {which}", call, inputs, flops=flops)
 
 
+def epilogues():
+    """Products and convolutions with what follows them, at sizes of which the result does not fit the second cache."""
+    gelu = lambda x, w, b: F.gelu(F.linear(x, w, b))
+    relu = lambda x, w, b, r: F.relu(F.linear(x, w, b) + r)
+    norm = lambda x, w, m, v, s, b: F.relu(F.batch_norm(F.conv2d(x, w, None, 1, w.shape[-1] // 2), m, v, s, b))
+    for d, dtype in DTYPES.items():
+        make = lambda t=dtype: (normal(2048, 1024, dtype=t), normal(4096, 1024, dtype=t), normal(4096, dtype=t))
+        add(f"linear + bias + gelu {d} 2048x1024x4096", gelu, make, "inductor xla", flops=2**34)
+        make = lambda t=dtype: (normal(8192, 128, dtype=t), normal(1024, 128, dtype=t), normal(1024, dtype=t), normal(8192, 1024, dtype=t))
+        add(f"linear + bias + residual + relu {d} 8192x128x1024", relu, make, "inductor xla", flops=2**31)
+        for k in (1, 3):
+            make = lambda t=dtype, k=k: (normal(8, 64, 112, 112, dtype=t), normal(64, 64, k, k, dtype=t), normal(64), normal(64).abs(), normal(64), normal(64))
+            add(f"conv {k}x{k} + batch norm + relu {d} 112x112", norm, make, "inductor xla", flops=2 * k * k * 8 * 64 * 64 * 112 * 112)
+
+
 def attention():
     shapes = {"128 causal": (4, 128, 128, True), "512 causal": (1, 512, 512, True), "512": (1, 512, 512, False), "2048 causal": (1, 2048, 2048, True)}
     shapes |= {"1024x77": (2, 1024, 77, False), "1x1024": (8, 1, 1024, False)}
@@ -230,5 +245,5 @@ def host():
     add("host item()", lambda x: x.item(), lambda: (torch.tensor(1.5),), "torch")
 
 
-for group in (products, convolutions, attention, fused, optimizers, others, moves, host):
+for group in (products, convolutions, epilogues, attention, fused, optimizers, others, moves, host):
     group()

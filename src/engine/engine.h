@@ -21,6 +21,12 @@ int eng_pool_size(void);
 void eng_parallel(int64_t n_tasks, eng_task_fn fn, void *context);
 
 /* ---- one run of a program ---- */
+/* A loop that waits for a result (program_run.c). A kernel may hand it all of its result, part by part, or nothing: `rows` rows of `count`
+ * elements that belong at `at`, `stride` elements apart, and are at `part`, `part_stride` apart. The loop runs on them at once, in the calling
+ * thread. */
+typedef struct eng_follow eng_follow;
+void eng_follow_part(eng_follow *, const void *at, int64_t stride, const void *part, int64_t part_stride, int64_t rows, int64_t count);
+bool eng_follow_passing(const eng_follow *); /* what is handed over need not be where it belongs */
 /* Maps a value of an enclosing block to its tensor; NULL: not there. */
 typedef const eng_tensor *(*eng_env)(void *context, hlo_ref ref);
 typedef struct eng_run {
@@ -31,10 +37,12 @@ typedef struct eng_run {
     struct eng_rows **rows;      /* [slot of the program], replaced as rows are written; NULL: not kept */
     /* Where kernels of nodes with regions find the outer values their regions use; whoever runs a block sets it (eng_ref_block does). */
     eng_env env; void *env_context;
+    eng_follow *follow;          /* of the result of the kernel at hand; NULL: nobody waits */
 } eng_run;
 
 /* Scratch memory of the calling thread, at least `bytes`, 64-byte aligned, kept between calls; slot 0..3. NULL: out of memory. */
 void *eng_scratch(int slot, size_t bytes);
+void eng_scratch_set(int set); /* which slots are meant: 0, or 1 while something else runs in the middle of a task */
 
 /* ---- reference kernels (ref*.c): plain, spec order, obviously right ----
  * `in` has n_operands tensors, `out` n_results, their data allocated by the caller (out never aliases in). */
@@ -53,6 +61,7 @@ typedef struct eng_gemm_args {
     int64_t batch, m, n, k, lda, ldb, ldc, stride_a, stride_b, stride_c;
     bool a_transposed, b_transposed;
     const void *a, *b; void *c;
+    eng_follow *follow;
 } eng_gemm_args;
 bool eng_gemm(const eng_gemm_args *);                 /* false: not a case it knows; nothing was written */
 /* stablehlo.convolution, any layout, dtype F32 BF16 F16 F64; false: not known. */
@@ -97,6 +106,9 @@ bool eng_loop_equal(const eng_loop *, const eng_loop *);
 void eng_loop_run(const eng_loop *, void *const *inputs, void *const *outputs);
 /* Elements [from, to) of its outputs, by the calling thread. The arrays are whole. */
 void eng_loop_run_range(const eng_loop *, void *const *inputs, void *const *outputs, int64_t from, int64_t to);
+/* `rows` times `count` elements, `apart` from one to the next; to inputs[own] `step` bytes are added after each. */
+void eng_loop_run_block(const eng_loop *, void **inputs, void *const *outputs, int64_t from, int64_t count, int64_t rows, int64_t apart, int own,
+                        int64_t step);
 int64_t eng_loop_elements(const eng_loop *);
 /* Cut in `slices` as the loop is, does each slice of the loop read of this input, of so many bytes, only the same slice? */
 bool eng_loop_reads_slices(const eng_loop *, int input, int64_t bytes, int64_t slices);

@@ -135,7 +135,7 @@ static bool pointwise(const conv *c) {
         w += c->dim[i].weight[0] * c->dim[i].w * c->bytes;
     const int64_t px = c->dim[2].x, py = c->dim[2].y, p = c->positions;
     const bool outs_inner = c->w_out == 1 && c->w_channel != 1; /* w stored [channel, out] */
-    eng_gemm_args args = {.dtype = c->dtype, .c_dtype = c->y_dtype, .k = c->channels, .c = c->y};
+    eng_gemm_args args = {.dtype = c->dtype, .c_dtype = c->y_dtype, .k = c->channels, .c = c->y, .follow = c->follow};
     if (c->x_channel == 1 && c->y_out == 1 && c->groups == 1 && c->x_batch == p * px &&
         c->y_batch == p * py && px > 1) {
         args.batch = 1;
@@ -589,6 +589,7 @@ tt_status eng_fast_convolution(eng_run *run, const hlo_graph *g, const hlo_node 
     const int64_t n[CONV_DIMS] = {phases(&windows[0]), phases(&windows[1]), phases(&windows[2])}, all = n[0] * n[1] * n[2];
     conv *c = TT_NEW_N(run->arena, conv, all);
     int64_t full = 0;
+    whole.follow = all == 1 ? run->follow : NULL; /* phases lie between each other */
     for (int64_t phase = 0; phase < all; phase++) {
         const int64_t r[CONV_DIMS] = {phase / n[2] / n[1], phase / n[2] % n[1], phase % n[2]};
         int64_t y_start = 0;

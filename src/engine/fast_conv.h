@@ -32,6 +32,7 @@ typedef struct conv {
     const char *x, *w;
     char *y;
     tt_arena *arena;
+    eng_follow *follow;
     /* as a product */
     int64_t taps, positions, columns, k;
     bool tap_major;    /* k = tap * channels + c, else c * taps + tap */

@@ -248,7 +248,8 @@ static tt_status product(eng_run *run, const eng_tensor *in, const hlo_dims *dim
                                 .b_transposed = o[1].contract_inner,
                                 .a = o[0].data,
                                 .b = o[1].data,
-                                .c = out->data};
+                                .c = out->data,
+                                .follow = run->follow};
     if (!starts && is_tiny(&args)) {
         fast_ranges(args.batch, 1 << 11, tiny_range, &args);
         return TT_OK;

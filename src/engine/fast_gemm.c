@@ -20,9 +20,10 @@ typedef struct gemm {
     char *c;
     tt_dtype c_dtype;
     int c_bytes;
-    /* tiled: C is cut into tiles_m x tiles_n; few rows: columns are cut into blocks of tile_n */
-    int64_t tile_m, tile_n, tiles_m;
+    /* tiled: C is cut into tiles, tiles_n side by side; few rows: columns are cut into blocks of tile_n */
+    int64_t tile_m, tile_n, tiles_n;
     const char *rows; /* few rows: A as dots or the stream read it, shared by the tasks */
+    eng_follow *follow;
 } gemm;
 
 const eng_kernels *eng_kernels_get(void) {
@@ -87,6 +88,12 @@ static void pack_b(const gemm *g, void *dst, int64_t j, int64_t n, int64_t k, in
         f->pack_rows(dst, f->nr, f->nr, g->b + (k * g->ldb + j) * f->element_bytes, g->ldb, n, kc);
 }
 
+/* Rows [i, i + m) of columns [j, j + n) of C are there, in C or, if they are not NULL, as these sums. */
+static void follow(const gemm *g, int64_t i, int64_t j, int64_t m, int64_t n, const float *sums, int64_t ld) {
+    if (g->follow)
+        eng_follow_part(g->follow, c_at(g, i, j), g->ldc, sums ? (const void *)sums : c_at(g, i, j), sums ? ld : g->ldc, m, n);
+}
+
 /* Rounds m rows of n sums into C. */
 static void put_rows(const gemm *g, int64_t i, int64_t j, const float *sums, int64_t ld, int64_t m,
                      int64_t n) {
@@ -132,6 +139,7 @@ static void small(const gemm *g) {
                 put_rows(g, i, j, sums, f->nr, m, n);
         }
     }
+    follow(g, 0, 0, g->m, g->n, NULL, 0);
 }
 
 /* ---- few rows ---- */
@@ -216,16 +224,18 @@ static void tile_task(void *context, int64_t task, int worker) {
     (void)worker;
     const gemm *g = context;
     const eng_flavor *f = g->f;
-    const int64_t i0 = task % g->tiles_m * g->tile_m, j0 = task / g->tiles_m * g->tile_n;
+    const int64_t i0 = task / g->tiles_n * g->tile_m, j0 = task % g->tiles_n * g->tile_n;
     const int64_t tile_m = eng_min(g->m - i0, g->tile_m), tile_n = eng_min(g->n - j0, g->tile_n);
     const int64_t steps = eng_k_block(f, g->k), bytes = f->word_bytes, block_words = eng_words(f, steps);
     const int64_t rows = eng_round_up(eng_blocks(tile_m, eng_blocks(tile_m, TILE_ROWS)), f->mr);
     char *pb = eng_scratch_need(ENG_SLOT_B, (size_t)(eng_round_up(tile_n, f->nr) * block_words * bytes));
     char *pa = eng_scratch_need(ENG_SLOT_A, (size_t)((rows * block_words + ENG_MAX_NR) * bytes));
-    const bool round = !writes_sums(g), keep = round && steps < g->k;
-    const int64_t ld_keep = eng_round_up(tile_n, 16);
+    const bool round = !writes_sums(g), apart = !round && g->c_bytes == 4 && g->follow && eng_follow_passing(g->follow);
+    const bool keep = apart || (round && steps < g->k);
+    const int64_t ld_keep = eng_round_up(tile_n, 16) + 16; /* rows a power of two apart would share a set of L1 */
     float last[ENG_MAX_MR * ENG_MAX_NR];
-    float *kept = keep ? eng_scratch_need(ENG_SLOT_C, (size_t)(tile_m * ld_keep * 4)) : NULL;
+    const bool once = steps >= g->k; /* then of a block of rows only */
+    float *kept = keep ? eng_scratch_need(ENG_SLOT_C, (size_t)((once ? rows : tile_m) * ld_keep * 4)) : NULL;
     for (int64_t k = 0; k < g->k; k += steps) {
         const int64_t kc = eng_min(g->k - k, steps), words = eng_words(f, kc);
         pack_panels(g, pb, j0, tile_n, k, kc);
@@ -237,14 +247,15 @@ static void tile_task(void *context, int64_t task, int worker) {
                 const int64_t n = eng_min(tile_n - j, f->nr);
                 for (int64_t i = 0; i < block_m; i += f->mr) {
                     const int64_t m = eng_min(block_m - i, f->mr), row = ib + i;
-                    void *c =
-                        round ? keep ? kept + row * ld_keep + j : last : (void *)c_at(g, i0 + row, j0 + j);
-                    const int64_t ldc = round ? keep ? ld_keep : f->nr : g->ldc;
+                    void *c = keep ? kept + (once ? i : row) * ld_keep + j : round ? last : (void *)c_at(g, i0 + row, j0 + j);
+                    const int64_t ldc = keep ? ld_keep : round ? f->nr : g->ldc;
                     f->tile[m](words, pa + i * words * bytes, pb + j * words * bytes, c, ldc, k > 0, n);
                     if (round && k + kc >= g->k)
                         put_rows(g, i0 + row, j0 + j, c, ldc, m, n);
                 }
             }
+            if (k + kc >= g->k)
+                follow(g, i0 + ib, j0, block_m, tile_n, apart ? kept + (once ? 0 : ib) * ld_keep : NULL, ld_keep);
         }
     }
 }
@@ -268,8 +279,8 @@ static void tiled(gemm *g) {
     }
     g->tile_m = eng_round_up(eng_blocks(g->m, tiles_m), g->f->mr);
     g->tile_n = eng_round_up(eng_blocks(g->n, tiles_n), g->f->nr);
-    g->tiles_m = eng_blocks(g->m, g->tile_m);
-    eng_parallel(g->tiles_m * eng_blocks(g->n, g->tile_n), tile_task, g);
+    g->tiles_n = eng_blocks(g->n, g->tile_n);
+    eng_parallel(eng_blocks(g->m, g->tile_m) * g->tiles_n, tile_task, g);
 }
 
 /* ---- one row of f64: bound by reading B once ---- */
@@ -415,6 +426,7 @@ void eng_gemm_of(const eng_flavor *f, const eng_gemm_args *args, const int64_t *
               .a = args->a,
               .b = args->b,
               .c = args->c,
+              .follow = args->follow,
               .c_dtype = args->c_dtype,
               .c_bytes = tt_dtype_size(args->c_dtype)};
     if (args->k <= 0) {

@@ -355,6 +355,13 @@ static bool may_stream(const eng_loop *l, void *const *inputs, void *const *outp
     return true;
 }
 
+static void run_part(const eng_loop *l, frame *f, void *const *inputs, void *const *outputs, int64_t from, int64_t to) {
+    if (l->row)
+        run_rows(l, f, inputs, outputs, from, to);
+    else
+        run_linear(l, f, inputs, outputs, from, to);
+}
+
 static void run_range(const eng_loop *l, void *const *inputs, void *const *outputs, bool stream, int64_t from, int64_t to) {
     char *scratch = eng_scratch(LOOP_SCRATCH, l->scratch_bytes);
     if (!scratch)
@@ -362,10 +369,21 @@ static void run_range(const eng_loop *l, void *const *inputs, void *const *outpu
     frame f;
     frame_init(l, &f, scratch, inputs);
     f.code = stream && l->streams && may_stream(l, inputs, outputs) ? l->streams : l->code;
-    if (l->row)
-        run_rows(l, &f, inputs, outputs, from, to);
-    else
-        run_linear(l, &f, inputs, outputs, from, to);
+    run_part(l, &f, inputs, outputs, from, to);
+}
+
+void eng_loop_run_block(const eng_loop *l, void **inputs, void *const *outputs, int64_t from, int64_t count, int64_t rows, int64_t apart, int own,
+                        int64_t step) {
+    char *scratch = eng_scratch(LOOP_SCRATCH, l->scratch_bytes);
+    frame f;
+    if (!scratch)
+        return;
+    frame_init(l, &f, scratch, inputs);
+    f.code = l->code;
+    for (; rows > 0; rows--, from += apart) {
+        run_part(l, &f, inputs, outputs, from, from + count);
+        inputs[own] = (char *)inputs[own] + step;
+    }
 }
 
 void eng_loop_run_range(const eng_loop *l, void *const *inputs, void *const *outputs, int64_t from, int64_t to) {

@@ -489,13 +489,14 @@ void eng_memory_stats_get(eng_memory *m, eng_memory_stats *out) {
 }
 
 /* ---- scratch of kernels, per thread ---- */
-enum { N_SLOTS = 4 };
+enum { SET = 4, N_SLOTS = 2 * SET };
 typedef struct scratch {
     void *data[N_SLOTS];
     size_t bytes[N_SLOTS];
 } scratch;
 
 static _Thread_local scratch *mine;
+static _Thread_local int first_slot;
 static pthread_key_t scratch_key;
 static pthread_once_t scratch_once = PTHREAD_ONCE_INIT;
 
@@ -510,14 +511,17 @@ static void scratch_setup(void) {
     pthread_key_create(&scratch_key, scratch_destroy);
 }
 
+void eng_scratch_set(int set) { first_slot = set * SET; }
+
 void *eng_scratch(int slot, size_t bytes) {
     if (!mine) {
         pthread_once(&scratch_once, scratch_setup);
         mine = tt_calloc(1, sizeof *mine);
         pthread_setspecific(scratch_key, mine);
     }
-    if (slot < 0 || slot >= N_SLOTS)
+    if (slot < 0 || slot >= SET)
         return NULL;
+    slot += first_slot;
     if (mine->bytes[slot] < bytes || !mine->data[slot]) {
         size_t size = (bytes + bytes / 4 + 4095) & ~(size_t)4095;
         free(mine->data[slot]);

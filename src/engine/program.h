@@ -42,6 +42,7 @@ TT_MUST_CHECK tt_status eng_program_create(const char *text, size_t length, bool
 void eng_program_destroy(eng_program *);
 /* Steps go over their values slice by slice (program_bands.c) if one that is read again has so many bytes: tests lower it. */
 extern int64_t eng_bands_from;
+int64_t eng_follow_count(void); /* how often a loop ran on part of a product: tests want to know that it does */
 eng_frame *eng_frame_create(const eng_program *);
 void eng_frame_destroy(eng_frame *);
 /* params, results: one address each (a result that lives in a parameter's memory has that parameter's). slab:

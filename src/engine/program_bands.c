@@ -11,7 +11,8 @@ enum {
     LONGEST = 48,                 /* steps */
     SMALL = 4096,                 /* bytes of results of a step that runs before the slices */
     SLICE = 64 << 10,             /* bytes of the largest value that a task takes on, if slices are small */
-    LARGEST_SLICE = 512 << 10
+    LARGEST_SLICE = 512 << 10,
+    PRODUCTS = 16                 /* times as many bytes as of other bands: smaller results are in the caches anyway */
 };
 
 int64_t eng_bands_from = 256 << 10;
@@ -160,6 +161,59 @@ static bool grow(search *s) {
     return false;
 }
 
+static void band_add(eng_builder *b, int last, eng_band band) {
+    if (b->plan->n_bands == b->cap_bands) {
+        b->cap_bands = b->cap_bands ? 2 * b->cap_bands : 16;
+        eng_band *list = TT_NEW_N(b->p->arena, eng_band, b->cap_bands);
+        if (b->plan->n_bands)
+            memcpy(list, b->plan->bands, sizeof *list * (size_t)b->plan->n_bands);
+        b->plan->bands = list;
+    }
+    band.n = last - band.first + 1;
+    for (int i = band.first; i <= last; i++)
+        b->drafts[i].step.band = b->plan->n_bands;
+    b->plan->bands[b->plan->n_bands++] = band;
+}
+
+/* ---- a product and the loop after it ---- */
+static bool is_head(const eng_builder *b, const eng_draft *d) {
+    const int op = d->step.kind == STEP_KERNEL ? d->step.node->op : HLO_INVALID;
+    return (op == HLO_DOT_GENERAL || op == HLO_DOT || op == HLO_CONVOLUTION) && d->step.types[d->step.n_in]->dtype == TT_F32 &&
+           value_bytes(b, d, d->step.n_in) / PRODUCTS >= eng_bands_from;
+}
+
+/* Does the loop read of the product's result nothing but the element that it computes? */
+static bool follows(const eng_builder *b, const eng_draft *head, const eng_draft *d) {
+    const int result = head->values[head->step.n_in].root;
+    const int64_t n = hlo_type_elements(head->step.types[head->step.n_in]);
+    int reads = 0;
+    if (d->step.kind != STEP_LOOP || d->step.band >= 0 || d->updates_rows)
+        return false;
+    for (int k = 0; k < d->step.n_in; k++) {
+        if (d->values[k].root == result && !reads_slices(b, d, k, n))
+            return false;
+        reads += d->values[k].root == result;
+    }
+    return reads == 1 && eng_loop_elements(d->step.loop) == n;
+}
+
+static void find_follower(eng_builder *b, int first) {
+    search s = {.b = b, .id = b->plan->n_bands};
+    eng_draft *head = &b->drafts[first];
+    int at = first + 1;
+    if (!is_head(b, head))
+        return;
+    eng_root *result = &b->roots[head->values[head->step.n_in].root];
+    result->band = s.id;
+    while (at < b->n_drafts && at < first + LONGEST && b->drafts[at].step.band < 0 && runs_before(&s, &b->drafts[at]))
+        at++;
+    result->band = -1;
+    if (at == b->n_drafts || !follows(b, head, &b->drafts[at]))
+        return;
+    b->drafts[at].in_slices = true;
+    band_add(b, at, (eng_band){.first = first, .slices = eng_loop_elements(b->drafts[at].step.loop), .head = true});
+}
+
 void eng_bands_find(eng_builder *b) {
     if (b->p->reference)
         return;
@@ -167,20 +221,13 @@ void eng_bands_find(eng_builder *b) {
         search s = {.b = b, .first = first, .last = first, .id = b->plan->n_bands};
         if (!grow(&s))
             continue;
-        if (b->plan->n_bands == b->cap_bands) {
-            b->cap_bands = b->cap_bands ? 2 * b->cap_bands : 16;
-            eng_band *list = TT_NEW_N(b->p->arena, eng_band, b->cap_bands);
-            if (b->plan->n_bands)
-                memcpy(list, b->plan->bands, sizeof *list * (size_t)b->plan->n_bands);
-            b->plan->bands = list;
-        }
         const int64_t slice = s.largest / s.slices;
-        b->plan->bands[b->plan->n_bands++] =
-            (eng_band){.first = first, .n = s.last - first + 1, .slices = s.slices, .at_once = slice < SLICE ? SLICE / slice : 1};
-        for (int i = first; i <= s.last; i++)
-            b->drafts[i].step.band = s.id;
+        band_add(b, s.last, (eng_band){.first = first, .slices = s.slices, .at_once = slice < SLICE ? SLICE / slice : 1});
         first = s.last;
     }
+    for (int first = 0; first < b->n_drafts; first++)
+        if (b->drafts[first].step.band < 0)
+            find_follower(b, first);
 }
 
 bool eng_band_reads_slices(const eng_builder *b, const eng_draft *d, int input) {

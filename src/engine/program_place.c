@@ -61,6 +61,16 @@ static void find_last_uses(eng_builder *b) {
         use(b, b->results[i], LAST_RESULT);
 }
 
+/* Products that need not be in memory: one loop reads them, and does not work in place. */
+static void find_passing(eng_builder *b) {
+    for (int i = 0; i < b->plan->n_bands; i++) {
+        eng_band *band = &b->plan->bands[i];
+        const eng_draft *d = &b->drafts[band->first];
+        const eng_root *product = &b->roots[d->values[d->step.n_in].root];
+        band->passing = band->head && product->last == band_end(b, band->first) && product->latest == band->first;
+    }
+}
+
 /* Slices of a band are at different steps: its memory is given back when all are done. */
 static void last_until_bands_end(eng_builder *b) {
     for (int r = 0; r < b->n_roots; r++)
@@ -383,6 +393,7 @@ tt_status eng_places_assign(eng_builder *b) {
     skip_unread(b);
     for (int s = 0; s < b->n_drafts; s++)
         merge_step(b, s);
+    find_passing(b);
     last_until_bands_end(b);
     place_results(b);
     place_slab(b);

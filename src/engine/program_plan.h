@@ -65,6 +65,8 @@ typedef struct eng_band {
     int first, n;
     int64_t slices, at_once; /* in all; that a task takes through the steps */
     int64_t scratch_bytes;   /* a task's values that nobody else reads */
+    bool head;               /* the first step is a product, which the last, a loop, follows part by part; the others run before */
+    bool passing;            /* and which need not be in memory */
 } eng_band;
 
 struct eng_plan {

@@ -7,6 +7,7 @@
 #include "engine/fast.h"
 #include "engine/fast_gemm.h"
 #include "engine/program_plan.h"
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -180,7 +181,64 @@ static void band_task(void *context, int64_t task, int worker) {
 
 static tt_status run_step(eng_run *run, const hlo_graph *g, eng_frame *f, const eng_step *s);
 
+/* A loop that runs on parts of a product while they are computed. */
+struct eng_follow {
+    const eng_band *band;
+    const eng_step *loop;
+    void *const *arrays;
+    int product;           /* which of them */
+    int64_t bytes;         /* of its elements */
+    _Atomic int64_t left;  /* of them, those that are not there yet */
+};
+
+static _Atomic int64_t follow_count;
+
+int64_t eng_follow_count(void) {
+    return follow_count;
+}
+
+bool eng_follow_passing(const eng_follow *f) {
+    return f->band->passing;
+}
+
+void eng_follow_part(eng_follow *f, const void *at, int64_t stride, const void *part, int64_t part_stride, int64_t rows, int64_t count) {
+    const int64_t n_in = f->loop->n_in, first = ((const char *)at - (const char *)f->arrays[f->product]) / f->bytes;
+    atomic_fetch_sub(&f->left, rows * count);
+    atomic_fetch_add_explicit(&follow_count, 1, memory_order_relaxed);
+    eng_scratch_set(1);
+    void **inputs = eng_scratch_need(BAND_SCRATCH, (size_t)n_in * sizeof *inputs);
+    memcpy(inputs, f->arrays, (size_t)n_in * sizeof *inputs);
+    inputs[f->product] = (char *)part - first * f->bytes;
+    if (stride == count && part_stride == count) {
+        count *= rows;
+        rows = 1;
+    }
+    eng_loop_run_block(f->loop->loop, inputs, f->arrays + n_in, first, count, rows, stride, f->product, (part_stride - stride) * f->bytes);
+    eng_scratch_set(0);
+}
+
+static tt_status run_head(eng_run *run, const hlo_graph *g, eng_frame *f, const eng_band *band) {
+    const eng_step *head = &f->plan->steps[band->first], *loop = head + band->n - 1;
+    const int64_t all = hlo_type_elements(head->types[head->n_in]);
+    for (const eng_step *s = head + 1; s < loop; s++)
+        TT_TRY(run_step(run, g, f, s));
+    eng_follow follow = {.band = band, .loop = loop, .arrays = f->pointers, .bytes = tt_dtype_size(head->types[head->n_in]->dtype), .left = all};
+    for (int k = 0; k < loop->n_in + loop->n_out; k++)
+        f->pointers[k] = address(f, loop->places[k]);
+    while (f->pointers[follow.product] != address(f, head->places[head->n_in]))
+        follow.product++;
+    run->follow = &follow;
+    tt_status status = run_step(run, g, f, head);
+    run->follow = NULL;
+    if (!status && follow.left == all)
+        return run_step(run, g, f, loop);
+    TT_CHECK(status || !follow.left, INTERNAL, "a product says of %lld of its %lld elements that they are there", (long long)(all - follow.left), (long long)all);
+    return status;
+}
+
 static tt_status run_band(eng_run *run, const hlo_graph *g, eng_frame *f, const eng_band *band) {
+    if (band->head)
+        return run_head(run, g, f, band);
     for (int i = band->first; i < band->first + band->n; i++)
         if (!f->plan->steps[i].slice_bytes)
             TT_TRY(run_step(run, g, f, &f->plan->steps[i]));

@@ -521,13 +521,88 @@ TEST(slices_change_no_bits) {
     eng_bands_from = usual;
 }
 
+/* A product whose result a loop follows, of every form that such loops take. */
+static hlo_graph *build_followed(tt_arena *arena) {
+    static const tt_dtype factors[] = {TT_F32, TT_F32, TT_BF16, TT_F16};
+    hlo_graph *g = hlo_graph_create(arena, "m");
+    hlo_func_begin(g, "main", true);
+    const tt_dtype d = factors[rnd(4)];
+    const int64_t ks[3] = {1 + rnd(80), 500 + rnd(100), 1000 + rnd(200)}, k = ks[rnd(3)], n_batch = rnd(3) ? 1 : 1 + rnd(3), batch = 0;
+    const int64_t m = 2 + rnd(350), n = 2 + rnd(k > 400 ? 120 : 1200), shape[3] = {n_batch, m, n};
+    const bool batched = n_batch > 1, ta = rnd(2), tb = rnd(2), by_weights = batched && rnd(2);
+    const hlo_type at = hlo_type_make(d, 3, ta ? (int64_t[]){n_batch, k, m} : (int64_t[]){n_batch, m, k});
+    const hlo_type bt = by_weights ? hlo_type_make(d, 2, tb ? (int64_t[]){n, k} : (int64_t[]){k, n})
+                                   : hlo_type_make(d, 3, tb ? (int64_t[]){n_batch, n, k} : (int64_t[]){n_batch, k, n});
+    const hlo_type ct = hlo_type_make(TT_F32, 3, shape);
+    hlo_ref a = hlo_param(g, &at), b = hlo_param(g, &bt), rest = hlo_param(g, &ct);
+    const hlo_dims dims = {.kind = HLO_DIMS_DOT, .a = {by_weights ? 0 : 1, &batch}, .b = {by_weights ? 0 : 1, &batch},
+                           .c = {1, (int64_t[]){ta ? 1 : 2}}, .d = {1, (int64_t[]){(tb ? 1 : 0) + (by_weights ? 0 : 1)}}};
+    hlo_ref c = hlo_dot_general(g, a, b, &dims, TT_F32, "DEFAULT"), y = c;
+    const hlo_type columns = hlo_type_make(TT_F32, 1, &n), rows = hlo_type_make(TT_F32, 3, (int64_t[]){n_batch, m, 1});
+    if (rnd(2))
+        y = hlo_add(g, y, hlo_broadcast_to(g, hlo_param(g, &columns), 3, shape));
+    if (rnd(2))
+        y = hlo_mul(g, y, hlo_broadcast_to(g, hlo_param(g, &rows), 3, shape));
+    if (rnd(2) || y == c)
+        y = hlo_binary(g, HLO_MAXIMUM, y, rest);
+    if (rnd(3) == 0)
+        y = hlo_unary(g, HLO_TANH, y);
+    const bool rounds_to = rnd(2);
+    if (rounds_to)
+        y = hlo_convert(g, y, rnd(2) ? TT_BF16 : TT_F16);
+    hlo_ref results[2] = {y, rnd(2) ? c : hlo_unary(g, HLO_NEGATE, c)};
+    hlo_return(g, rnd(3) ? 1 : 2, results);
+    hlo_func *f = g->funcs[0];
+    if (!rounds_to && rnd(2)) {
+        f->alias = TT_NEW_N(arena, int, f->body->n_params);
+        for (int i = 0; i < f->body->n_params; i++)
+            f->alias[i] = i == 2 ? 0 : -1;
+    }
+    return g;
+}
+
+TEST(loops_follow_products) {
+    const int64_t usual = eng_bands_from;
+    int followed = 0, n = rounds(60);
+    for (int i = 0; i < n && !test_failures; i++) {
+        tt_arena *arena = tt_arena_create();
+        hlo_graph *g = build_followed(arena);
+        void *arguments[16];
+        tt_str text = {0};
+        eng_isa_limit((eng_isa)(i % 4));
+        CHECK_OK(hlo_graph_take_error(g));
+        hlo_print(g, &text);
+        arguments_make(g, PLAIN, arguments);
+        eng_bands_from = INT64_MAX;
+        const int64_t none = eng_follow_count();
+        outcome whole = run_program(&text, false, arguments);
+        const int64_t before = eng_follow_count();
+        CHECK(before == none);
+        eng_bands_from = 1;
+        outcome parts = run_program(&text, false, arguments);
+        followed += eng_follow_count() > before;
+        if (!same_outcome(&whole, &parts))
+            fprintf(stderr, "%s\n", text.data);
+        CHECK(same_outcome(&whole, &parts));
+        CHECK_OK(whole.error);
+        outcome_free(&whole);
+        outcome_free(&parts);
+        arguments_free(g, arguments);
+        tt_str_deinit(&text);
+        tt_arena_destroy(arena);
+    }
+    eng_bands_from = usual;
+    eng_isa_limit(ENG_ISA_AVX512_BF16);
+    CHECK(test_failures || followed > n / 2);
+}
+
 /* ---- threads ---- */
 TEST(digests) { /* only as a child of any_number_of_threads */
     int n = getenv("TT_DIGESTS") ? rounds(150) : 0;
     eng_bands_from = 1 << 14;
     for (int i = 0; i < n; i++) {
         tt_arena *arena = tt_arena_create();
-        print_digest(build(arena, 2000000, false, -1), i);
+        print_digest(i % 5 ? build(arena, 2000000, false, -1) : build_followed(arena), i);
         tt_arena_destroy(arena);
     }
 }
