@@ -3,6 +3,7 @@
  * A normalisation is a loop, sums of rows, a loop that reads them, and so on: each would pass over all of memory. Where every step
  * reads, of what the others computed, only the same part of the leading dims, a task takes one slice through all of them while it is in
  * the caches; what nobody else reads never has more memory than a slice. The kernels are those of single steps, so the bits are too.
+ * A product can begin a band of another kind: the loop that reads its result runs on each part of it that is there (program_run.c).
  * Works on the drafts of program_plan.c, before program_place.c. */
 #include "engine/program_place.h"
 #include <string.h>
@@ -176,7 +177,7 @@ static void band_add(eng_builder *b, int last, eng_band band) {
 }
 
 /* ---- a product and the loop after it ---- */
-static bool is_head(const eng_builder *b, const eng_draft *d) {
+static bool is_product(const eng_builder *b, const eng_draft *d) {
     const int op = d->step.kind == STEP_KERNEL ? d->step.node->op : HLO_INVALID;
     return (op == HLO_DOT_GENERAL || op == HLO_DOT || op == HLO_CONVOLUTION) && d->step.types[d->step.n_in]->dtype == TT_F32 &&
            value_bytes(b, d, d->step.n_in) / PRODUCTS >= eng_bands_from;
@@ -201,7 +202,7 @@ static void find_follower(eng_builder *b, int first) {
     search s = {.b = b, .id = b->plan->n_bands};
     eng_draft *head = &b->drafts[first];
     int at = first + 1;
-    if (!is_head(b, head))
+    if (!is_product(b, head))
         return;
     eng_root *result = &b->roots[head->values[head->step.n_in].root];
     result->band = s.id;
