@@ -1,4 +1,4 @@
-/* fast_conv_winograd_grad.c - f32 gradients of 3x3 weights, of any dilation, by the transpose of Winograd's F(2x2, 3x3)
+/* fast_conv_winograd_grad.c - f32 gradients of 3x3 weights, of any dilation and depth, by the transpose of Winograd's F(2x2, 3x3)
  * (kernel_winograd.h): a tile of 4x4 elements of x and one of 2x2 of the gradient of y meet in 16 products in place of 36.
  *
  * As a convolution, that of weights has images as channels, channels as batch and 3x3 positions. A task takes some rows (outs), some
@@ -8,7 +8,7 @@
 #include "engine/fast_conv.h"
 #include <string.h>
 
-enum { LEAST_CHANNELS = 16, LEAST_TILES = 96, ROWS = 70, COLUMNS = 64, NEAR = 480 << 10, TASKS = 8, SPAN_TILES = 384 };
+enum { LEAST_CHANNELS = 16, LEAST_TILES = 96, ROWS = 70, COLUMNS = 64, NEAR = 480 << 10, TASKS = 8, SPAN_TILES = 384, MOST_DEPTH = 3 };
 
 /* Tiles of one residue modulo the dilation are neighbours; those of all residues are in one chunk. */
 typedef struct winograd {
@@ -16,17 +16,22 @@ typedef struct winograd {
     const eng_flavor *f;
     int64_t step_y, step;            /* the dilations: between rows and columns of a tile */
     int64_t chunk_y, chunk;          /* tiles of a residue in a chunk: down and across */
-    int64_t chunks_y, chunks_x, all; /* chunks of an image, and of all */
+    int64_t chunks_y, chunks_x, all; /* chunks of a plane, and of all */
     int64_t tiles;                   /* of a chunk */
     int64_t mr, block_rows, row_blocks, block_columns, column_blocks;
     int64_t spans, span; /* of chunks */
     int64_t ld_sums;
-    float *sums; /* [group][row block][column block][span][product][row][column] */
+    float *sums; /* [group][row block][column block][span][depth][product][row][column] */
     uint8_t *odd; /* by group and out: sums that do not count */
 } winograd;
 
+/* Of one place in depth. */
 static int64_t sums_size(const winograd *w) {
     return 16 * w->block_rows * w->ld_sums;
+}
+
+static float *sums_of(const winograd *w, int64_t task) {
+    return w->sums + task * w->c->dim[0].out * sums_size(w);
 }
 
 /* ---- elements, channels innermost ---- */
@@ -66,35 +71,76 @@ typedef struct part {
     int64_t ldx, ldy, ldu, ldv;
 } part;
 
-/* Turns and transforms what a chunk's tiles need. */
-static void transform_chunk(const part *p, int64_t chunk) {
+/* Where a chunk lies: image and plane of y's gradient, row and column of its first tile. */
+typedef struct place {
+    int64_t n, z, top, left;
+} place;
+
+static place place_of(const winograd *w, int64_t chunk) {
+    const int64_t plane = chunk / w->chunks_x / w->chunks_y, planes = w->c->dim[0].n_taps;
+    return (place){plane / planes, plane % planes, chunk / w->chunks_x % w->chunks_y * w->chunk_y * 2 * w->step_y,
+                   chunk % w->chunks_x * w->chunk * 2 * w->step};
+}
+
+/* Row of a window in which a line of tiles, all of one residue, starts. */
+static int64_t line_start(const winograd *w, int64_t line) {
+    const int64_t down = line / w->step;
+    return down / w->step_y * 2 * w->step_y + down % w->step_y;
+}
+
+/* Turns and transforms what a chunk's tiles need of plane z of x. */
+static void transform_x(const part *p, const place *at, int64_t z) {
     const winograd *w = p->w;
     const conv *c = w->c;
     const conv_dim *d = c->dim;
-    const int64_t n = chunk / w->chunks_x / w->chunks_y, vl = w->f->nr / 2;
-    const int64_t top = chunk / w->chunks_x % w->chunks_y * w->chunk_y * 2 * w->step_y, left = chunk % w->chunks_x * w->chunk * 2 * w->step;
-    const window x = {.from = (const float *)(const void *)c->x + p->g * c->x_group + n * c->x_channel + p->j * c->x_batch,
+    const window x = {.from = (const float *)(const void *)c->x + p->g * c->x_group + at->n * c->x_channel + p->j * c->x_batch + z * d[0].x,
                       .channel = c->x_batch, .row = d[1].x, .column = d[2].x, .in_y = d[1].in, .in_x = d[2].in,
-                      .top = top + d[1].at[0], .left = left + d[2].at[0], .rows = 2 * w->step_y * (w->chunk_y + 1),
+                      .top = at->top + d[1].at[0], .left = at->left + d[2].at[0], .rows = 2 * w->step_y * (w->chunk_y + 1),
                       .width = 2 * w->step * (w->chunk + 1), .n = p->columns, .ld = p->ldx};
-    const window y = {.from = (const float *)(const void *)c->w + p->g * c->w_group + n * c->w_channel + p->i * c->w_out,
-                      .channel = c->w_out, .row = d[1].w, .column = d[2].w, .in_y = d[1].n_taps, .in_x = d[2].n_taps,
-                      .top = top, .left = left, .rows = 2 * w->step_y * w->chunk_y, .width = 2 * w->step * w->chunk, .n = p->rows, .ld = p->ldy};
     turn_window(c->kernels, &x, p->x);
+    const int64_t row = x.width * x.ld, nr = w->f->nr;
+    for (int64_t line = 0; line < w->chunk_y * w->step_y * w->step; line++)
+        for (int64_t j = 0; j < p->columns; j += nr / 2)
+            c->kernels->winograd_grad_x(p->x + line_start(w, line) * row + line % w->step * x.ld + j, w->step_y * row, w->step * x.ld, w->chunk,
+                                        p->v + (j / nr * w->tiles + line * w->chunk) * nr + j % nr, nr, p->ldv);
+}
+
+/* The same of y's gradient. */
+static void transform_y(const part *p, const place *at) {
+    const winograd *w = p->w;
+    const conv *c = w->c;
+    const conv_dim *d = c->dim;
+    const window y = {.from = (const float *)(const void *)c->w + p->g * c->w_group + at->n * c->w_channel + p->i * c->w_out + d[0].weight[at->z] * d[0].w,
+                      .channel = c->w_out, .row = d[1].w, .column = d[2].w, .in_y = d[1].n_taps, .in_x = d[2].n_taps, .top = at->top,
+                      .left = at->left, .rows = 2 * w->step_y * w->chunk_y, .width = 2 * w->step * w->chunk, .n = p->rows, .ld = p->ldy};
     turn_window(c->kernels, &y, p->y);
-    const int64_t x_row = x.width * x.ld, y_row = y.width * y.ld;
-    for (int64_t line = 0; line < w->chunk_y * w->step_y * w->step; line++) {
-        const int64_t across = line % w->step, down = line / w->step;
-        const int64_t row = down / w->step_y * 2 * w->step_y + down % w->step_y, tile = line * w->chunk;
-        for (int64_t j = 0; j < p->columns; j += vl)
-            c->kernels->winograd_grad_x(p->x + row * x_row + across * x.ld + j, w->step_y * x_row, w->step * x.ld, w->chunk,
-                                        p->v + j / w->f->nr * w->tiles * w->f->nr + tile * w->f->nr + j % w->f->nr, w->f->nr, p->ldv);
+    const int64_t row = y.width * y.ld;
+    for (int64_t line = 0; line < w->chunk_y * w->step_y * w->step; line++)
         for (int64_t i = 0; i < p->rows; i += w->mr) {
             const int64_t m = eng_min(w->mr, p->rows - i);
-            c->kernels->winograd_grad_y(p->y + row * y_row + across * y.ld + i, w->step_y * y_row, w->step * y.ld, w->chunk, m,
-                                        p->u + i * w->tiles + tile * m, p->ldu);
+            c->kernels->winograd_grad_y(p->y + line_start(w, line) * row + line % w->step * y.ld + i, w->step_y * row, w->step * y.ld, w->chunk, m,
+                                        p->u + i * w->tiles + line * w->chunk * m, p->ldu);
         }
-    }
+}
+
+/* Adds a chunk's products to sums. */
+static void multiply(const part *p, float *sums, bool accumulate) {
+    const winograd *w = p->w;
+    const eng_flavor *f = w->f;
+    for (int64_t q = 0; q < 16; q++)
+        for (int64_t j = 0; j < p->columns; j += f->nr) {
+            const float *v = p->v + q * p->ldv + j * w->tiles;
+            const int64_t n = eng_min(f->nr, p->columns - j);
+            for (int64_t i = 0; i < p->rows; i += w->mr) {
+                const int64_t m = eng_min(w->mr, p->rows - i);
+                const float *u = p->u + q * p->ldu + i * w->tiles;
+                float *to = sums + (q * w->block_rows + i) * w->ld_sums + j;
+                if (n > f->nr / 2 || !f->direct[0][m])
+                    f->tile[m](w->tiles, u, v, to, w->ld_sums, accumulate, n);
+                else
+                    f->direct[0][m](w->tiles, u, 4, m * 4, v, f->nr, to, w->ld_sums, accumulate, n);
+            }
+        }
 }
 
 static void products_task(void *context, int64_t task, int worker) {
@@ -116,25 +162,25 @@ static void products_task(void *context, int64_t task, int worker) {
     p.y = p.x + x_size;
     p.u = p.y + y_size + f->nr; /* whole vectors of y are read */
     p.v = p.u + 16 * p.ldu;
-    float *sums = w->sums + task * sums_size(w);
+    float *sums = sums_of(w, task);
+    const conv_dim *deep = &c->dim[0];
+    bool begun[MOST_DEPTH] = {false};
     const int64_t first = span * w->span, end = eng_min(w->all, first + w->span);
     for (int64_t chunk = first; chunk < end; chunk++) {
-        transform_chunk(&p, chunk);
-        for (int64_t q = 0; q < 16; q++)
-            for (int64_t j = 0; j < p.columns; j += f->nr) {
-                const float *v = p.v + q * p.ldv + j * w->tiles;
-                const int64_t n = eng_min(f->nr, p.columns - j);
-                for (int64_t i = 0; i < p.rows; i += w->mr) {
-                    const int64_t m = eng_min(w->mr, p.rows - i);
-                    const float *u = p.u + q * p.ldu + i * w->tiles;
-                    float *to = sums + (q * w->block_rows + i) * w->ld_sums + j;
-                    if (n > f->nr / 2 || !f->direct[0][m])
-                        f->tile[m](w->tiles, u, v, to, w->ld_sums, chunk > first, n);
-                    else
-                        f->direct[0][m](w->tiles, u, 4, m * 4, v, f->nr, to, w->ld_sums, chunk > first, n);
-                }
-            }
+        const place at = place_of(w, chunk);
+        transform_y(&p, &at);
+        for (int64_t q = 0; q < deep->out; q++) {
+            const int64_t z = q * deep->step + deep->at[at.z];
+            if (z < 0 || z >= deep->in)
+                continue;
+            transform_x(&p, &at, z);
+            multiply(&p, sums + q * sums_size(w), begun[q]);
+            begun[q] = true;
+        }
     }
+    for (int64_t q = 0; q < deep->out; q++)
+        if (!begun[q])
+            memset(sums + q * sums_size(w), 0, (size_t)(sums_size(w) * 4));
 }
 
 /* One row of a group: all its sums. */
@@ -142,20 +188,23 @@ static void row_task(void *context, int64_t task, int worker) {
     (void)worker;
     const winograd *w = context;
     const conv *c = w->c;
+    const conv_dim *d = c->dim;
     const int64_t g = task / c->outs, o = task % c->outs, ld = eng_round_up(w->block_columns, 16);
     float nine[9 * (COLUMNS + 16)];
     bool odd = false;
     for (int64_t b = 0; b < w->column_blocks; b++) {
         const int64_t j = b * w->block_columns, n = eng_min(c->batch - j, w->block_columns);
         const int64_t block = (g * w->row_blocks + o / w->block_rows) * w->column_blocks + b;
-        const float *sums = w->sums + block * w->spans * sums_size(w) + o % w->block_rows * w->ld_sums;
-        odd |= c->kernels->winograd_grad_w(sums, w->block_rows * w->ld_sums, w->spans, sums_size(w), n, nine, ld);
+        const float *sums = sums_of(w, block * w->spans) + o % w->block_rows * w->ld_sums;
         float *y = (float *)(void *)c->y + g * c->y_group + o * c->y_out + j * c->y_batch;
-        if (c->y_batch == 9 && c->dim[1].y == 3 && c->dim[2].y == 1)
-            c->kernels->transpose(4, y, 9, nine, ld, 9, n);
-        else
-            for (int64_t t = 0; t < 9; t++)
-                conv_copy((char *)(y + t / 3 * c->dim[1].y + t % 3 * c->dim[2].y), c->y_batch, (const char *)(nine + t * ld), 1, n, 4);
+        for (int64_t q = 0; q < d[0].out; q++, sums += sums_size(w), y += d[0].y) {
+            odd |= c->kernels->winograd_grad_w(sums, w->block_rows * w->ld_sums, w->spans, d[0].out * sums_size(w), n, nine, ld);
+            if (c->y_batch == 9 && d[1].y == 3 && d[2].y == 1)
+                c->kernels->transpose(4, y, 9, nine, ld, 9, n);
+            else
+                for (int64_t t = 0; t < 9; t++)
+                    conv_copy((char *)(y + t / 3 * d[1].y + t % 3 * d[2].y), c->y_batch, (const char *)(nine + t * ld), 1, n, 4);
+        }
     }
     w->odd[task] = odd;
 }
@@ -176,13 +225,13 @@ static bool set_tiles(winograd *w) {
     const conv *c = w->c;
     const conv_dim *d = c->dim;
     if (c->dtype != TT_F32 || c->y_dtype != TT_F32 || c->batch < LEAST_CHANNELS || c->outs < LEAST_CHANNELS || !has_tiles(&d[1]) || !has_tiles(&d[2]) ||
-        (d[2].x != 1 && c->x_batch != 1) || (d[2].w != 1 && c->w_out != 1) || d[0].n_taps != 1 || d[0].out != 1 || d[0].at[0] != 0 || !tt_env_int(TT_ENV_WINOGRAD))
+        (d[2].x != 1 && c->x_batch != 1) || (d[2].w != 1 && c->w_out != 1) || d[0].out > MOST_DEPTH || !tt_env_int(TT_ENV_WINOGRAD))
         return false;
     w->step_y = d[1].step;
     w->step = d[2].step;
-    w->block_rows = eng_round_up(eng_blocks(c->outs, eng_blocks(c->outs, ROWS)), w->mr);
+    w->block_rows = eng_round_up(eng_blocks(c->outs, eng_blocks(c->outs, ROWS / d[0].out)), w->mr);
     w->row_blocks = eng_blocks(c->outs, w->block_rows);
-    w->block_columns = eng_round_up(eng_blocks(c->batch, eng_blocks(c->batch, COLUMNS)), w->f->nr);
+    w->block_columns = eng_round_up(eng_blocks(c->batch, eng_blocks(c->batch, d[0].out > 1 ? COLUMNS / 2 : COLUMNS)), w->f->nr);
     w->column_blocks = eng_blocks(c->batch, w->block_columns);
     w->ld_sums = w->block_columns;
     const int64_t across = eng_blocks(d[2].n_taps, 2 * w->step), down = eng_blocks(d[1].n_taps, 2 * w->step_y), together = w->step * w->step_y;
@@ -191,13 +240,13 @@ static bool set_tiles(winograd *w) {
     w->chunk_y = eng_blocks(down, eng_blocks(down, eng_max(1, most / (together * w->chunk))));
     w->chunks_x = eng_blocks(across, w->chunk);
     w->chunks_y = eng_blocks(down, w->chunk_y);
-    w->all = c->channels * w->chunks_x * w->chunks_y;
+    w->all = c->channels * d[0].n_taps * w->chunks_x * w->chunks_y;
     w->tiles = together * w->chunk * w->chunk_y;
     const int64_t all = w->all * w->tiles, parts = c->groups * w->row_blocks * w->column_blocks;
     w->spans = eng_max(1, eng_min(eng_min(w->all, all / SPAN_TILES), eng_blocks(TASKS, parts)));
     w->span = eng_blocks(w->all, w->spans);
     w->spans = eng_blocks(w->all, w->span);
-    return all >= LEAST_TILES && 4 * all * 10 <= 15 * c->channels * d[1].n_taps * d[2].n_taps;
+    return all >= LEAST_TILES && 4 * all * 10 <= 15 * c->channels * d[0].n_taps * d[1].n_taps * d[2].n_taps;
 }
 
 tt_status conv_by_winograd_grad(const conv *c, bool *out_done) {
@@ -205,7 +254,7 @@ tt_status conv_by_winograd_grad(const conv *c, bool *out_done) {
     *out_done = set_tiles(&w);
     if (!*out_done)
         return TT_OK;
-    const int64_t tasks = c->groups * w.row_blocks * w.column_blocks * w.spans, bytes = tasks * sums_size(&w) * 4;
+    const int64_t tasks = c->groups * w.row_blocks * w.column_blocks * w.spans, bytes = tasks * c->dim[0].out * sums_size(&w) * 4;
     w.odd = TT_NEW_N(c->arena, uint8_t, c->groups * c->outs);
     w.sums = eng_scratch(ENG_SLOT_SHARED, (size_t)bytes);
     TT_CHECK(w.sums, RESOURCE_EXHAUSTED, "convolution: no memory for %lld bytes of scratch", (long long)bytes);

@@ -102,6 +102,28 @@ def test_convolution_of_images_smaller_than_a_step_of_taps(dtype, size):
             torch.testing.assert_close(got, want, rtol=tolerance, atol=tolerance * (1 + want.abs().max().item()))
 
 
+@pytest.mark.parametrize("depth, taps, padding, dilation", [(1, 1, 0, 1), (5, 3, 1, 1), (4, 2, 2, 2), (2, 3, 2, 1)])
+@pytest.mark.parametrize("odd", [None, float("nan"), 1e25])
+def test_gradients_of_weights_of_many_channels(depth, taps, padding, dilation, odd):
+    """By Winograd's products, unless what they add up is no number or huge: it then spreads no further than it does in plain sums."""
+    x, w = torch.randn(2, 34, depth, 14, 17), torch.randn(40, 17, taps, 3, 3)
+    settings = {"padding": (padding, dilation, dilation), "dilation": dilation, "groups": 2}
+    dy = torch.randn(F.conv3d(x, w, **settings).shape)
+    if odd is not None:
+        x[0, 3, 0, 0, 0] = odd
+
+    def gradient(device, dtype, *tensors):
+        a, b, c = (t.to(device, dtype) for t in tensors)
+        b.requires_grad_()
+        F.conv3d(a, b, **settings).backward(c)
+        return b.grad.cpu().double()
+
+    want, size = gradient("cpu", torch.float64, x, w, dy), gradient("cpu", torch.float64, x.abs(), w, dy.abs())
+    got = gradient("tpu", torch.float32, x, w, dy)
+    assert torch.equal(got.isnan(), want.isnan())
+    assert ((got - want).abs() <= 1e-6 * size)[~want.isnan()].all()
+
+
 @pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "bilinear", "bicubic"])
 @pytest.mark.parametrize("size", [(10, 12), (5, 6), (7, 3), (3, 9)])
 def test_interpolate(mode, size):
