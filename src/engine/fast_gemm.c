@@ -100,6 +100,11 @@ static void put_rows(const gemm *g, int64_t i, int64_t j, const float *sums, int
     g->kernels->narrow_rows(g->c_dtype, c_at(g, i, j), g->ldc, sums, ld, m, n);
 }
 
+/* Are sums handed over instead of written to C? */
+static bool passes(const gemm *g) {
+    return g->follow && eng_follow_passing(g->follow) && writes_sums(g) && g->c_bytes == 4;
+}
+
 /* ---- small: A read in place where the flavor can, B too if it is row-major ---- */
 static void small(const gemm *g) {
     const eng_flavor *f = g->f;
@@ -109,6 +114,7 @@ static void small(const gemm *g) {
     const int64_t eb = f->element_bytes, mr = eng_even_rows(f, g->m);
     float sums[ENG_MAX_MR * ENG_MAX_NR];
     char *pb = NULL, *pa = NULL;
+    float *apart = passes(g) ? eng_scratch_need(ENG_SLOT_C, (size_t)(g->m * g->n * 4)) : NULL;
     if (!direct_b) {
         pb = eng_scratch_need(ENG_SLOT_B, (size_t)(eng_blocks(g->n, f->nr) * panel));
         for (int64_t j = 0; j < g->n; j += f->nr)
@@ -123,8 +129,8 @@ static void small(const gemm *g) {
             pack_a(g, pa, i, m, 0, g->k);
         for (int64_t j = 0; j < g->n; j += f->nr) {
             const int64_t n = eng_min(g->n - j, f->nr);
-            void *c = writes_sums(g) ? (void *)c_at(g, i, j) : sums;
-            const int64_t ldc = writes_sums(g) ? g->ldc : f->nr, row_bytes = g->ta ? eb : g->lda * eb;
+            void *c = apart ? apart + i * g->n + j : writes_sums(g) ? (void *)c_at(g, i, j) : sums;
+            const int64_t ldc = apart ? g->n : writes_sums(g) ? g->ldc : f->nr, row_bytes = g->ta ? eb : g->lda * eb;
             const int64_t word_bytes = g->ta ? g->lda * eb : eb * f->per_word;
             const void *b = direct_b ? g->b + j * eb : pb + j / f->nr * panel;
             if (direct_a && f->rounded[m] && !writes_sums(g) && n == f->nr) {
@@ -139,7 +145,7 @@ static void small(const gemm *g) {
                 put_rows(g, i, j, sums, f->nr, m, n);
         }
     }
-    follow(g, 0, 0, g->m, g->n, NULL, 0);
+    follow(g, 0, 0, g->m, g->n, apart, g->n);
 }
 
 /* ---- few rows ---- */
@@ -230,7 +236,7 @@ static void tile_task(void *context, int64_t task, int worker) {
     const int64_t rows = eng_round_up(eng_blocks(tile_m, eng_blocks(tile_m, TILE_ROWS)), f->mr);
     char *pb = eng_scratch_need(ENG_SLOT_B, (size_t)(eng_round_up(tile_n, f->nr) * block_words * bytes));
     char *pa = eng_scratch_need(ENG_SLOT_A, (size_t)((rows * block_words + ENG_MAX_NR) * bytes));
-    const bool round = !writes_sums(g), apart = !round && g->c_bytes == 4 && g->follow && eng_follow_passing(g->follow);
+    const bool round = !writes_sums(g), apart = passes(g);
     const bool keep = apart || (round && steps < g->k);
     const int64_t ld_keep = eng_round_up(tile_n, 16) + 16; /* rows a power of two apart would share a set of L1 */
     float last[ENG_MAX_MR * ENG_MAX_NR];

@@ -61,13 +61,19 @@ static void find_last_uses(eng_builder *b) {
         use(b, b->results[i], LAST_RESULT);
 }
 
-/* Products that need not be in memory: one loop reads them, and does not work in place. */
+/* Products that need no memory: one loop reads them, and does not work in place. Those of few rows or columns are not handed over, nor are
+ * all convolutions. */
 static void find_passing(eng_builder *b) {
+    enum { FEW_ROWS = 28 };
     for (int i = 0; i < b->plan->n_bands; i++) {
         eng_band *band = &b->plan->bands[i];
         const eng_draft *d = &b->drafts[band->first];
-        const eng_root *product = &b->roots[d->values[d->step.n_in].root];
-        band->passing = band->head && product->last == band_end(b, band->first) && product->latest == band->first;
+        const hlo_type *t = d->step.types[d->step.n_in];
+        eng_root *product = band->head ? &b->roots[d->values[d->step.n_in].root] : NULL;
+        band->passing = product && product->last == band_end(b, band->first) && product->latest == band->first && t->rank > 1 &&
+                        t->dims[t->rank - 2] > FEW_ROWS && t->dims[t->rank - 1] > FEW_ROWS && d->step.node->op != HLO_CONVOLUTION;
+        if (band->passing)
+            product->base = BASE_NOTHING;
     }
 }
 

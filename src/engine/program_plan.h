@@ -9,7 +9,7 @@
 #include "engine/memory.h"
 #include "engine/program.h"
 
-enum { BASE_CONSTANTS, BASE_SLAB, BASE_NOTHING, BASE_SLICE, BASE_PARAMS }; /* NOTHING: NULL; SLICE: a task's memory of a band */
+enum { BASE_CONSTANTS, BASE_SLAB, BASE_NOTHING, BASE_SLICE, BASE_PARAMS }; /* NOTHING: NULL, or see eng_band.passing; SLICE: a task's memory of a band */
 
 typedef struct eng_place {
     int32_t base;
@@ -66,7 +66,7 @@ typedef struct eng_band {
     int64_t slices, at_once; /* in all; that a task takes through the steps */
     int64_t scratch_bytes;   /* a task's values that nobody else reads */
     bool head;               /* the first step is a product, which the last, a loop, follows part by part; the others run before */
-    bool passing;            /* and which need not be in memory */
+    bool passing;            /* and which has no memory: a run finds addresses for it, of which a kernel that does not hand it over makes use */
 } eng_band;
 
 struct eng_plan {

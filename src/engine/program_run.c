@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 enum { COPY_CHUNK = 256 << 10, COPY_PARALLEL_FROM = 1 << 20 };
@@ -217,11 +218,8 @@ void eng_follow_part(eng_follow *f, const void *at, int64_t stride, const void *
     eng_scratch_set(0);
 }
 
-static tt_status run_head(eng_run *run, const hlo_graph *g, eng_frame *f, const eng_band *band) {
-    const eng_step *head = &f->plan->steps[band->first], *loop = head + band->n - 1;
+static tt_status run_followed(eng_run *run, const hlo_graph *g, eng_frame *f, const eng_band *band, const eng_step *head, const eng_step *loop) {
     const int64_t all = hlo_type_elements(head->types[head->n_in]);
-    for (const eng_step *s = head + 1; s < loop; s++)
-        TT_TRY(run_step(run, g, f, s));
     eng_follow follow = {.band = band, .loop = loop, .arrays = f->pointers, .bytes = tt_dtype_size(head->types[head->n_in]->dtype), .left = all};
     for (int k = 0; k < loop->n_in + loop->n_out; k++)
         f->pointers[k] = address(f, loop->places[k]);
@@ -233,6 +231,22 @@ static tt_status run_head(eng_run *run, const hlo_graph *g, eng_frame *f, const 
     if (!status && follow.left == all)
         return run_step(run, g, f, loop);
     TT_CHECK(status || !follow.left, INTERNAL, "a product says of %lld of its %lld elements that they are there", (long long)(all - follow.left), (long long)all);
+    return status;
+}
+
+static tt_status run_head(eng_run *run, const hlo_graph *g, eng_frame *f, const eng_band *band) {
+    const eng_step *head = &f->plan->steps[band->first], *loop = head + band->n - 1;
+    for (const eng_step *s = head + 1; s < loop; s++)
+        TT_TRY(run_step(run, g, f, s));
+    if (!band->passing)
+        return run_followed(run, g, f, band, head, loop);
+    const int64_t bytes = hlo_type_bytes(head->types[head->n_in]);
+    void *room = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    TT_CHECK(room != MAP_FAILED, RESOURCE_EXHAUSTED, "no %lld bytes of addresses for a product", (long long)bytes);
+    f->bases[BASE_NOTHING] = room;
+    tt_status status = run_followed(run, g, f, band, head, loop);
+    f->bases[BASE_NOTHING] = NULL;
+    munmap(room, (size_t)bytes);
     return status;
 }
 

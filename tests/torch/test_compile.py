@@ -158,3 +158,27 @@ def test_sizes_that_are_symbols(name):
         y, z = f(*want), compiled(*have)
         for a, b in zip((y, *torch.autograd.grad(y.square().sum(), want)), (z, *torch.autograd.grad(z.square().sum(), have)), strict=True):
             torch.testing.assert_close(b.cpu(), a, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("layer", ["linear", "conv2d"])
+def test_what_follows_a_large_product_has_the_bits_of_eager(layer, dtype):
+    """Results of 4 MiB and more: parts of them go on to the next loop while they are computed."""
+
+    def call(x, w, bias, rest):
+        y = torch.nn.functional.linear(x, w, bias) if layer == "linear" else torch.nn.functional.conv2d(x, w, bias)
+        return torch.relu(y + rest), y if layer == "linear" else None
+
+    shapes = [(1100, 40), (1024, 40), (1024,), (1100, 1024)] if layer == "linear" else [(2, 8, 200, 200), (40, 8, 1, 1), (40,), (40, 1, 1)]
+    tensors = [torch.randn(s, dtype=dtype) for s in shapes]
+    inputs = [t.to("tpu") for t in tensors]
+    want = call(*inputs)
+    with torch.tpu.set_eager_mode(torch.tpu.EagerMode.DEFER_NEVER):
+        strict = call(*inputs)
+    torch.testing.assert_close(want[0].cpu(), call(*tensors)[0], rtol=2e-2 if dtype == torch.bfloat16 else 1e-4, atol=2e-2 if dtype == torch.bfloat16 else 1e-4)
+    compiled = torch.compile(call, backend="tpu", options={"allow_excess_precision": False})
+    got, alone = compiled(*inputs), torch.compile(lambda *a: call(*a)[0], backend="tpu", options={"allow_excess_precision": False})(*inputs)
+    for other in (strict[0], got[0], alone):
+        assert torch.equal(want[0], other)
+    if want[1] is not None:
+        assert torch.equal(want[1], got[1]) and torch.equal(want[1], strict[1])
