@@ -171,7 +171,7 @@ static bool pointwise(const conv *c) {
 }
 
 /* ---- implicit product ---- */
-enum { MOST_ROWS = 504, MOST_PANELS = 8, FEW_PANELS = 16, BLOCK_ROWS = 168, LIGHT = 2048 };
+enum { MOST_ROWS = 504, MOST_PANELS = 8, FEW_PANELS = 16, BLOCK_ROWS = 168, LIGHT = 2048, DOT_COLUMNS = 64 };
 enum { LEAST_SPAN = 1024, LEAST_SPANS = 4, MOST_SPANS = 8, MOST_SUMS = 1 << 17 };
 
 /* Weights are packed once for all tasks, or, where there are so few columns that one block holds them all, by each task
@@ -449,6 +449,35 @@ static void cut_product(product *p) {
     }
 }
 
+/* ---- few rows and whole images: dot products, which read x once and where it lies ---- */
+static void dots_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const product *p = context;
+    const conv *c = p->c;
+    const eng_flavor *f = c->f;
+    const int64_t j = task % p->column_blocks * p->block_columns, n = task / p->column_blocks % p->spans, g = task / p->column_blocks / p->spans;
+    char *rows = eng_scratch_need(ENG_SLOT_B, (size_t)eng_dots_bytes(f, c->outs, c->taps));
+    f->pack_dots(rows, (int)c->outs, c->w + (g * c->w_group + n * c->w_channel + c->tap_weight[0]) * c->bytes, c->w_out, c->taps);
+    f->dots[c->outs](c->taps, rows, c->x + (g * c->x_group + n * c->x_channel + j * c->x_batch) * c->bytes, c->x_batch,
+                     (float *)(void *)span_sums(p, n, g, 0) + j, p->ld_sums, eng_min(p->block_columns, c->columns - j));
+}
+
+static bool has_dots(const conv *c) {
+    return c->images_apart && c->outs <= c->f->dot_rows && c->f->dots[c->outs] && c->weights_step == 1 && c->columns >= 16 && c->taps >= 64;
+}
+
+/* Spans are images. */
+static tt_status conv_by_dots(const conv *c) {
+    product p = {.c = c, .mr = c->outs, .row_panels = 1, .spans = c->channels, .ld_sums = eng_round_up(c->columns, c->f->nr),
+                 .block_columns = DOT_COLUMNS, .column_blocks = eng_blocks(c->columns, DOT_COLUMNS)};
+    const int64_t bytes = p.spans * c->groups * c->outs * p.ld_sums * c->sum_bytes;
+    p.sums = eng_scratch(ENG_SLOT_SHARED, (size_t)bytes);
+    TT_CHECK(p.sums, RESOURCE_EXHAUSTED, "convolution: no memory for %lld bytes of scratch", (long long)bytes);
+    eng_parallel(c->groups * p.spans * p.column_blocks, dots_task, &p);
+    eng_parallel(c->groups, spans_task, &p);
+    return TT_OK;
+}
+
 /* `copied`: bytes at the start of the shared scratch that hold x. */
 static tt_status implicit_product(const conv *c, int64_t copied) {
     const eng_flavor *f = c->f;
@@ -544,6 +573,8 @@ tt_status conv_in_order(conv *c) {
         return conv_by_lines(c, copied);
     bool done = false;
     c->images_apart = whole_images(c);
+    if (has_dots(c))
+        return conv_by_dots(c);
     const bool few = c->images_apart && conv_spans(c, eng_round_up(c->columns, c->f->nr)) > 1;
     if (!c->tap_major && c->y_out != 1 && c->taps > 1 && !few)
         TT_TRY(conv_by_lanes(c, 1, &done));
