@@ -6,6 +6,7 @@ eager ops do, under a capture that records all of them and runs the whole as one
 
 import contextlib
 import functools
+import weakref
 
 import torch
 
@@ -40,6 +41,11 @@ def compile_graph(graph_module, example_inputs, name="graph", excess_precision=T
     return _Graph(graph_module, device, name, excess_precision).boxed()
 
 
+def _drop_tapes(tapes):
+    for tape in tapes:
+        torch.ops.tpu_bridge.tape_drop(tape)
+
+
 class _Graph:
     """Runs a graph under a capture; when its arguments are of a kind seen before, plays the tape of that capture instead, so that
     neither the graph nor its ops are called again."""
@@ -49,13 +55,10 @@ class _Graph:
     def __init__(self, graph_module, device, name, excess_precision):
         self.graph_module, self.device, self.name, self.excess_precision = graph_module, device, name, excess_precision
         self.tapes, self.refused = [], 0
+        weakref.finalize(self, _drop_tapes, self.tapes).atexit = False  # at the end of the process they go with all else
         names = {n.target for n in graph_module.graph.nodes if n.op == "get_attr"}
         values = [functools.reduce(getattr, n.split("."), graph_module) for n in sorted(names)]
         self.attributes = [v for v in values if isinstance(v, torch.Tensor)]
-
-    def __del__(self):
-        for tape in self.tapes:
-            torch.ops.tpu_bridge.tape_drop(tape)
 
     def boxed(self):
         """The callable that AOTAutograd wants: it empties the list of its arguments."""
