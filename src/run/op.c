@@ -335,6 +335,11 @@ tt_status tt_op_call_locked(const tt_call *call, int *out_n, const tt_result **o
     tt_status status = find_signature(call, &key, mine->arena, &sig);
     if (!status) {
         sig->used = tt_op_clock;
+        if (sig->in_order) {
+            status = tt_list_in_order(call, mine->arena);
+            tt_arena_rewind(mine->arena, mark);
+            return status;
+        }
         tt_value **outputs = TT_NEW_N(mine->arena, tt_value *, sig->n_outputs + 1);
         status = run(call, sig, &key, mine->arena, outputs);
         if (!status) {

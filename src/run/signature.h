@@ -11,6 +11,10 @@ typedef struct tt_key {
     int n_slots, cap_slots; tt_slot *slots; double *slot_f64; int64_t *slot_i64;
 } tt_key;
 
+/* in_order.c: does an element of this list op read what one before it writes? Then its parts are to be called one after another. */
+bool tt_list_meets(const tt_call *, const tt_key *);
+TT_MUST_CHECK tt_status tt_list_in_order(const tt_call *, tt_arena *scratch);
+
 tt_strided tt_strided_of(const tt_tensor *);
 /* Lowers; out_baked: arguments whose numbers shaped the graph. The signature owns its arena. */
 TT_MUST_CHECK tt_status tt_sig_create(const tt_call *, const tt_key *, bool use_slots, tt_arena *scratch, uint64_t *out_baked, tt_sig **out);

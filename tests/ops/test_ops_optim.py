@@ -93,3 +93,28 @@ def test_grad_scaler():
         scaler.update()
         assert (not torch.equal(model.weight.detach().cpu(), before)) == moves
     assert scaler.get_scale() == 2.0
+
+
+@pytest.mark.parametrize("mode", ["DEFER_NEVER", "DEFER_AND_FUSE"])
+@pytest.mark.parametrize("shift", range(4))
+def test_elements_that_meet_go_in_order(mode, shift):
+    def run(device):
+        a, b, c = torch.arange(4.0).to(device), torch.ones(4).to(device), lists(1, 5)[0].to(device)
+        torch._foreach_add_([a, a], 1)
+        torch._foreach_add_([a, b, a], [b, a, a], alpha=2.0 + shift)
+        torch._foreach_mul_([a, b, a], [1.5, 2.0, 3.0])
+        torch._foreach_add_([c[0], c[1], c[shift % 3]], 1)
+        torch._foreach_add_([c[0], c[1]], [c[1], c[2]])
+        torch._foreach_copy_([c[1], c[2]], [c[2], c[1]])
+        torch._foreach_addcmul_([a, a], [b, b], [c[0], a], 0.5)
+        torch._fused_sgd_(
+            [a, b, a], [b, a, b], [], weight_decay=0.1, momentum=0, lr=0.1, dampening=0, nesterov=False, maximize=False, is_first_step=False
+        )
+        return a.cpu(), b.cpu(), c.cpu()
+
+    before, torch.tpu.eager_mode = torch.tpu.eager_mode, getattr(torch.tpu.EagerMode, mode)
+    try:
+        for want, got in zip(run("cpu"), run("tpu"), strict=True):
+            torch.testing.assert_close(got, want)
+    finally:
+        torch.tpu.eager_mode = before
