@@ -47,7 +47,8 @@ tt_value *tt_value_renew(tt_value *, tt_buffer *take_buffer);
 void tt_storage_put(tt_storage *, tt_value *take_value);
 tt_storage *tt_storage_create_locked(int device, int64_t bytes);
 /* The type a value of this storage has, or would have: its value's, the hint, or flat elements of dtype. */
-const hlo_type *tt_storage_type(const tt_storage *, tt_dtype dtype);
+const hlo_type *tt_storage_type_unwritten(const tt_storage *, tt_dtype dtype);
+static inline const hlo_type *tt_storage_type(const tt_storage *s, tt_dtype dtype) { return s->value ? s->value->type : tt_storage_type_unwritten(s, dtype); }
 /* The value has a buffer after this: flushes its window if it is pending, raises its error if it failed. */
 TT_MUST_CHECK tt_status tt_value_realize(tt_value *, const char *reason);
 void tt_value_fail(tt_value *, const tt_error *); /* no buffer will come; the error is copied */

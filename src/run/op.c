@@ -54,6 +54,18 @@ static void key_strides(tt_key *k, const tt_tensor *t) {
     for (int i = 0; i < t->rank; i++) { mix(k, (uint64_t)t->dims[i]); mix(k, (uint64_t)t->strides[i]); }
 }
 
+/* Is t the whole of a value of type base, and has it the strides that a tensor made for it would have? The bytes of its elements come with it. */
+static bool is_plain(const tt_tensor *t, const hlo_type *base, int64_t *out_bytes) {
+    if (t->dtype != base->dtype || t->offset || t->rank != base->rank) return false;
+    int64_t stride = 1;
+    for (int i = t->rank - 1; i >= 0; i--) {
+        if (t->dims[i] != base->dims[i] || t->strides[i] != stride || !t->dims[i]) return false;
+        stride *= t->dims[i];
+    }
+    *out_bytes = stride * tt_dtype_size(t->dtype);
+    return true;
+}
+
 /* arg, element: as in tt_slot. base: NULL when the view's own value does not matter. */
 static void key_view(tt_key *k, tt_arena *arena, int arg, int element, const tt_tensor *t, const hlo_type *base) {
     tt_strided view = tt_strided_of(t);
@@ -73,9 +85,11 @@ static void key_view(tt_key *k, tt_arena *arena, int arg, int element, const tt_
 }
 
 static void key_tensor(tt_key *k, tt_arena *arena, int arg, int element, const tt_tensor *t) {
-    if (!t) { mix(k, 0x7fff); return; }
-    mix(k, (uint64_t)t->dtype << 16 | (uint64_t)t->rank << 8 | (uint64_t)(t->wrapped | t->conj << 1 | t->neg << 2 | (t->storage != NULL) << 3));
+    if (!t) { mix(k, 0x7fff); k->plain = false; return; }
+    const uint64_t kind = (uint64_t)t->dtype << 16 | (uint64_t)t->rank << 8 | (uint64_t)(t->wrapped | t->conj << 1 | t->neg << 2 | (t->storage != NULL) << 3);
     if (!t->storage) {
+        k->plain = false;
+        mix(k, kind);
         tt_class c = tt_dtype_class(t->dtype);
         if (element < 0 && c == TT_CLASS_FLOAT) add_slot(k, arena, arg, -1, false, t->number[0], 0);
         else if (element < 0 && (c == TT_CLASS_SINT || c == TT_CLASS_UINT)) add_slot(k, arena, arg, -1, true, 0, t->integer);
@@ -86,11 +100,29 @@ static void key_tensor(tt_key *k, tt_arena *arena, int arg, int element, const t
         }
         return;
     }
-    add_storage(k, arena, t->storage);
-    mix(k, t->storage->mark);
-    const hlo_type *base = tt_storage_type(t->storage, t->dtype);
-    mix(k, (uint64_t)(uintptr_t)base ^ (t->storage->value == NULL));
+    tt_storage *s = t->storage;
+    add_storage(k, arena, s);
+    const hlo_type *base = tt_storage_type(s, t->dtype);
+    int64_t bytes;
+    const bool plain = is_plain(t, base, &bytes) && bytes == s->bytes;
+    mix(k, kind | (uint64_t)plain << 4 | (uint64_t)s->mark << 32);
+    mix(k, (uint64_t)(uintptr_t)base ^ (s->value == NULL));
+    if (plain) return;
+    k->plain = false;
     key_view(k, arena, arg, element, t, base);
+}
+
+/* Are these targets the tensors of an argument, all of them plain? They are keyed then. */
+static bool targets_are_keyed(const tt_key *k, const tt_call *call, int at, int *out_arg) {
+    for (int i = 0; i < call->n_args && i < TT_PLAIN_ARGS; i++) {
+        const tt_arg *a = &call->args[i];
+        if (a->tag == TT_ARG_TENSORS && k->plain_args >> i & 1 && a->n && a->n <= call->n_targets - at && a->u.tensors[0] == call->targets[at] &&
+            !memcmp(a->u.tensors, call->targets + at, sizeof *call->targets * (size_t)a->n)) {
+            *out_arg = i;
+            return true;
+        }
+    }
+    return false;
 }
 
 static void key_ints(tt_key *k, int n, const int64_t *v) {
@@ -108,7 +140,11 @@ static void key_arg(tt_key *k, tt_arena *arena, int i, const tt_arg *a) {
     switch (a->tag) {
     case TT_ARG_NONE: case TT_ARG_DEVICE: case TT_ARG_GENERATOR: break;
     case TT_ARG_TENSOR: key_tensor(k, arena, i, -1, a->u.tensor); break;
-    case TT_ARG_TENSORS: for (int e = 0; e < a->n; e++) key_tensor(k, arena, i, e, a->u.tensors[e]); break;
+    case TT_ARG_TENSORS:
+        k->plain = true;
+        for (int e = 0; e < a->n; e++) key_tensor(k, arena, i, e, a->u.tensors[e]);
+        if (k->plain && i < TT_PLAIN_ARGS) k->plain_args |= UINT64_C(1) << i;
+        break;
     case TT_ARG_INT: mix(k, (uint64_t)a->u.i); break;
     case TT_ARG_BOOL: mix(k, a->u.i != 0); break;
     case TT_ARG_DOUBLE: add_slot(k, arena, i, -1, false, a->u.d, 0); break;
@@ -131,8 +167,13 @@ static void key_arg(tt_key *k, tt_arena *arena, int i, const tt_arg *a) {
 
 static void key_targets(tt_key *k, tt_arena *arena, const tt_call *call) {
     mix(k, (uint64_t)call->n_targets);
-    for (int i = 0; i < call->n_targets; i++) {
+    for (int i = 0, arg; i < call->n_targets; i++) {
         const tt_tensor *t = call->targets[i];
+        if (k->plain_args && targets_are_keyed(k, call, i, &arg)) {
+            mix(k, (uint64_t)arg << 8 | 6);
+            i += call->args[arg].n - 1;
+            continue;
+        }
         if (!t) { mix(k, 3); continue; }
         tt_strided view = tt_strided_of(t);
         mix(k, (uint64_t)t->dtype << 16 | (uint64_t)t->rank << 8 | (uint64_t)(t->conj << 1 | t->neg << 2));

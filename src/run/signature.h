@@ -3,9 +3,11 @@
 #define TT_SIGNATURE_H
 #include "run/internal.h"
 
+enum { TT_PLAIN_ARGS = 64 };
 /* What keying a call finds out about it. Arrays live in the call arena. */
 typedef struct tt_key {
     tt_hash full;
+    bool plain; uint64_t plain_args;  /* arguments that are lists of whole values, bit by bit; plain: so is the one at hand, so far */
     bool of_family;                   /* without the values of runtime scalars */
     int n_storages, cap_storages; tt_storage **storages; /* distinct, in order of appearance; storage->mark is the number */
     int n_slots, cap_slots; tt_slot *slots; double *slot_f64; int64_t *slot_i64;

@@ -165,8 +165,7 @@ void tt_storage_put(tt_storage *s, tt_value *value) {
     tt_value_release(old);
 }
 
-const hlo_type *tt_storage_type(const tt_storage *s, tt_dtype dtype) {
-    if (s->value) return s->value->type;
+const hlo_type *tt_storage_type_unwritten(const tt_storage *s, tt_dtype dtype) {
     if (s->hint && hlo_type_bytes(s->hint) == s->bytes) return s->hint;
     hlo_type flat = hlo_type_make(dtype, 1, (int64_t[]){s->bytes / tt_dtype_size(dtype)});
     return tt_type_intern(&flat);
