@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
+import torch.optim._functional as optim
 
 aten = torch.ops.aten
 DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16}
@@ -180,6 +181,16 @@ def optimizers():
     with_states = lambda: lists(normal, normal, normal, lambda *s: normal(*s).abs(), lambda *s: torch.tensor(1.0))
     add(f"AdamW fused of {n} tensors", lambda *t: (adamw(*t), t[0])[1], with_states, "torch")
     add(f"SGD fused of {n} tensors", lambda *t: (sgd(*t), t[0])[1], lambda: lists(normal, normal), "torch")
+    # As an optimizer's step calls them where it is compiled.
+    adamw_step = lambda *t: optim.adamw(
+        *(part(t, k) for k in range(4)), [], part(t, 4), foreach=True, capturable=True,
+        amsgrad=False, beta1=0.9, beta2=0.999, lr=1e-3, weight_decay=0.01, eps=1e-8, maximize=False,
+    )  # fmt: skip
+    sgd_step = lambda *t: optim.sgd(
+        part(t, 0), part(t, 1), [None] * n, foreach=True, weight_decay=0, momentum=0, lr=0.1, dampening=0, nesterov=False, maximize=False
+    )
+    add(f"AdamW step of {n} tensors", lambda *t: (adamw_step(*t), t[0])[1], with_states, "inductor")
+    add(f"SGD step of {n} tensors", lambda *t: (sgd_step(*t), t[0])[1], lambda: lists(normal, normal), "inductor")
     add(f"SGD foreach of {n} tensors", lambda *t: (torch._foreach_add_(part(t, 0), part(t, 1), alpha=-0.1), t[0])[1], lambda: lists(normal, normal), "torch")
 
 

@@ -24,11 +24,13 @@ def available(mode):
     return xla_plugin() is not None if mode.startswith(("xla", "anchor")) else True
 
 
-def environment(mode, threads, scratch):
+def environment(mode, threads, scratch, keep_memory=True):
     out = {**os.environ, "OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads), "TORCH_TPU_THREADS": str(threads)}
     out |= {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "0"}  # no spinning: others use the machine
     # PyTorch gives big blocks back to the system at every free and faults them in again: let malloc keep them, kernels are compared here.
-    out |= {"GLIBC_TUNABLES": "glibc.malloc.mmap_threshold=17179869184:glibc.malloc.trim_threshold=17179869184"}
+    # Not where memory is: what a model had on the CPU would count for ever.
+    if keep_memory:
+        out |= {"GLIBC_TUNABLES": "glibc.malloc.mmap_threshold=17179869184:glibc.malloc.trim_threshold=17179869184"}
     out |= {"TORCH_TPU_CACHE_DIR": "off", "TORCHINDUCTOR_CACHE_DIR": scratch, "TORCHINDUCTOR_COMPILE_THREADS": "1", "PYTHONWARNINGS": "ignore"}
     out |= {"TORCH_TPU_PLUGIN": str(xla_plugin()) if mode.startswith("xla") else "engine", "TORCH_TPU_PEERS": str(PEERS)}
     if mode.startswith(("torch", "inductor", "anchor")):
@@ -64,8 +66,8 @@ def cores(threads):
 class Worker:
     """A peer's process. Usable again after an error: a process that died, or that was too slow, is started anew at the next request."""
 
-    def __init__(self, mode, threads, *arguments):
-        self.mode, self.threads, self.arguments, self.process = mode, threads, arguments, None
+    def __init__(self, mode, threads, *arguments, keep_memory=True):
+        self.mode, self.threads, self.arguments, self.process, self.keep_memory = mode, threads, arguments, None, keep_memory
 
     def start(self):
         self.scratch = tempfile.TemporaryDirectory(prefix="torch_tpu_bench_")
@@ -76,7 +78,7 @@ class Worker:
         self.started = time.perf_counter()
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, text=True, preexec_fn=lambda: os.sched_setaffinity(0, use),
-            env=environment(self.mode, self.threads, self.scratch.name),
+            env=environment(self.mode, self.threads, self.scratch.name, self.keep_memory),
         )  # fmt: skip
 
     def answer(self, patience=PATIENCE):
@@ -111,9 +113,9 @@ class Worker:
             self.scratch.cleanup()
 
 
-def first_step(mode, threads, row):
+def first_step(mode, threads, row, keep_memory=True):
     """{"cpu", "wall": from the start of a fresh process to the end of a model's first step, "compile", "peak"} or {"error"}."""
-    worker = Worker(mode, threads, row)
+    worker = Worker(mode, threads, row, keep_memory=keep_memory)
     worker.start()
     first = worker.answer()
     first["wall"] = time.perf_counter() - worker.started
