@@ -103,6 +103,10 @@ FBH(FLOAT1_, k_atan, vatan(x))
 FBH(FLOAT2_, k_atan2, vatan2(x, y))
 FBH(FLOAT1_, k_erf, verf(x))
 FBH(FLOAT1_, k_erf_inv, verf_inv(x))
+FBH(FLOAT1_, k_erfc, verfc(x))
+FBH(FLOAT1_, k_asinh, vasinh(x))
+FBH(FLOAT1_, k_acosh, vacosh(x))
+FBH(FLOAT1_, k_atanh, vatanh(x))
 FBH(FLOAT2_, k_remainder, vfmod(x, y))
 FBH(FLOAT2_, k_add, x + y)
 FBH(FLOAT2_, k_subtract, x - y)
@@ -181,6 +185,15 @@ SELECT(8)
 SELECT(16)
 SELECT(32)
 SELECT(64)
+
+/* the next f32 of x towards y, by bits */
+static inline int32_t next_after_bits(int32_t x, int32_t y) {
+    float a, b;
+    memcpy(&a, &x, 4), memcpy(&b, &y, 4);
+    const int32_t least = (y & INT32_MIN) | 1, next = x + ((a < b) == (a > 0) ? 1 : -1);
+    return a != a || b != b ? 0x7fc00000 : a == b ? y : a == 0 ? least : next;
+}
+PLAIN2(k_next_after_F, int32_t, int32_t, next_after_bits(x, y))
 
 /* f64 */
 #define dabs(x) __builtin_fabs(x)
@@ -355,75 +368,7 @@ PLAIN1(k_convert_B_PRED, uint16_t, uint8_t, (x & 0x7fff) != 0)
 PLAIN1(k_convert_F_D, float, double, x)
 PLAIN1(k_convert_D_F, double, float, x)
 
-/* ---- powers ----
- * 2^(y log2 |x|) in f64, which leaves an f32 with one rounding; zeros, infinities and NaNs go to libm. */
-static inline double power_of(float x, float y, int *rare) {
-    int32_t bits, whole = y == __builtin_rintf(y);
-    float a = __builtin_fabsf(x), m, half = y * 0.5f;
-    memcpy(&bits, &a, 4);
-    *rare = !(a >= 1.17549435e-38f && a < __builtin_inff() && __builtin_fabsf(y) < 1e30f);
-    int32_t e = (bits - 0x3f3504f3) >> 23, mb = (int32_t)((uint32_t)bits - ((uint32_t)e << 23)); /* m in [sqrt(1/2), sqrt(2)) */
-    memcpy(&m, &mb, 4);
-    double s = ((double)m - 1) / ((double)m + 1), z = s * s;
-    double l = 2.8853900817779268 / 15;
-    l = l * z + 2.8853900817779268 / 13;
-    l = l * z + 2.8853900817779268 / 11;
-    l = l * z + 2.8853900817779268 / 9;
-    l = l * z + 2.8853900817779268 / 7;
-    l = l * z + 2.8853900817779268 / 5;
-    l = l * z + 2.8853900817779268 / 3;
-    l = l * z + 2.8853900817779268;
-    double t = (double)y * (l * s + (double)e);
-    t = t > 200 ? 200 : t < -200 ? -200 : t;
-    double n = __builtin_rint(t), f = (t - n) * 0.6931471805599453;
-    double r = 1.0 / 3628800;
-    r = r * f + 1.0 / 362880;
-    r = r * f + 1.0 / 40320;
-    r = r * f + 1.0 / 5040;
-    r = r * f + 1.0 / 720;
-    r = r * f + 1.0 / 120;
-    r = r * f + 1.0 / 24;
-    r = r * f + 1.0 / 6;
-    r = r * f + 0.5;
-    r = r * f + 1;
-    r = r * f + 1;
-    uint64_t scale = (uint64_t)((int64_t)(int32_t)n + 1023) << 52;
-    double two_n;
-    memcpy(&two_n, &scale, 8);
-    r *= two_n;
-    int negative = x < 0, odd = whole & (half != __builtin_rintf(half));
-    r = negative & odd ? -r : r;
-    return negative & !whole ? __builtin_nan("") : r;
-}
-
-static void power_block(float *d, const float *a, const float *b, int64_t n) {
-    int rare[64];
-    float r[64];
-    for (int64_t i = 0; i < n; i++)
-        r[i] = (float)power_of(a[i], b[i], &rare[i]);
-    for (int64_t i = 0; i < n; i++)
-        d[i] = rare[i] ? __builtin_powf(a[i], b[i]) : r[i];
-}
-
-KERNEL(k_power_F) {
-    UNUSED3;
-    for (int64_t i = 0; i < n; i += 64)
-        power_block((float *)dv + i, (const float *)av + i, (const float *)bv + i, loop_min(64, n - i));
-}
-#define HALF_POWER(L)                                                         \
-    KERNEL(k_power_##L) {                                                     \
-        float x[64], y[64];                                                   \
-        UNUSED3;                                                              \
-        for (int64_t i = 0; i < n; i += 64) {                                 \
-            int64_t m = loop_min(64, n - i);                                  \
-            k_convert_##L##_F(x, (const uint16_t *)av + i, NULL, NULL, m);    \
-            k_convert_##L##_F(y, (const uint16_t *)bv + i, NULL, NULL, m);    \
-            power_block(x, x, y, m);                                          \
-            k_convert_F_##L((uint16_t *)dv + i, x, NULL, NULL, m);            \
-        }                                                                     \
-    }
-HALF_POWER(B)
-HALF_POWER(H)
+#include "engine/loop_double.h"
 
 /* ---- rows: one number from n; the kernel's d is a single element ----
  * 16- and 32-bit floats give an f32 (sums of at most a few thousand elements; callers add those up in f64), others their own type. */
@@ -611,7 +556,9 @@ static loop_kernel find_unary(int op, tt_dtype in) {
         CASE_FBH(LOG, k_log) CASE_FBH(LOG1P, k_log1p) CASE_FBH(LOGISTIC, k_logistic) CASE_FBH(TANH, k_tanh)
         CASE_FBH(TAN, k_tan) CASE_FBH(CHLO_TAN, k_tan) CASE_FBH(CHLO_SINH, k_sinh) CASE_FBH(CHLO_COSH, k_cosh)
         CASE_FBH(CHLO_ASIN, k_asin) CASE_FBH(CHLO_ACOS, k_acos) CASE_FBH(CHLO_ATAN, k_atan)
-        CASE_FBH(CHLO_ERF, k_erf) CASE_FBH(CHLO_ERF_INV, k_erf_inv) CASE_FLOAT(NEGATE, k_negate) CASE_INT(NEGATE, k_negate)
+        CASE_FBH(CHLO_ERF, k_erf) CASE_FBH(CHLO_ERFC, k_erfc) CASE_FBH(CHLO_ERF_INV, k_erf_inv)
+        CASE_FBH(CHLO_ASINH, k_asinh) CASE_FBH(CHLO_ACOSH, k_acosh) CASE_FBH(CHLO_ATANH, k_atanh)
+        CASE_FBH(CHLO_LGAMMA, k_lgamma) CASE_FBH(CHLO_DIGAMMA, k_digamma) CASE_FLOAT(NEGATE, k_negate) CASE_INT(NEGATE, k_negate)
         CASE_FBH(ROUND_AFZ, k_round_afz) CASE_FLOAT(ROUND_EVEN, k_round_even)
         CASE_FLOAT(RSQRT, k_rsqrt) CASE_FLOAT(SQRT, k_sqrt) CASE_FLOAT(SIGN, k_sign) CASE_INT(SIGN, k_sign)
         CASE_FLOAT(CHLO_SQUARE, k_square) CASE_INT(CHLO_SQUARE, k_square)
@@ -650,6 +597,7 @@ loop_kernel LOOP_FIND(int op, tt_dtype in, tt_dtype out, int direction) {
         CASE_FLOAT(MAXIMUM, k_maximum) CASE_INT(MAXIMUM, k_maximum) CASE_FLOAT(MINIMUM, k_minimum)
         CASE_INT(MINIMUM, k_minimum) CASE_FLOAT(CLAMP, k_clamp) CASE_INT(CLAMP, k_clamp)
         CASE_INT(DIVIDE, k_divide) CASE_INT(REMAINDER, k_remainder) CASE_FBH(REMAINDER, k_remainder) CASE_FBH(POWER, k_power) CASE_FBH(ATAN2, k_atan2)
+        CASE(CHLO_NEXT_AFTER, F32, k_next_after_F)
         CASE_INT(AND, k_and) CASE_INT(OR, k_or) CASE_INT(XOR, k_xor)
         CASE(AND, PRED, k_and_U8) CASE(OR, PRED, k_or_U8) CASE(XOR, PRED, k_xor_U8)
         CASE(ADD, PRED, k_or_U8) CASE(MULTIPLY, PRED, k_and_U8) CASE(MAXIMUM, PRED, k_or_U8) CASE(MINIMUM, PRED, k_and_U8)

@@ -48,10 +48,12 @@ static double logistic(double x) {
 }
 
 ALL1(k_cbrt, cbrt)
-ALL1(k_acosh, acosh)
-ALL1(k_asinh, asinh)
-ALL1(k_atanh, atanh)
-ALL1(k_erfc, erfc)
+WHOLE1(k_acosh, F64, double, acosh)
+WHOLE1(k_asinh, F64, double, asinh)
+WHOLE1(k_atanh, F64, double, atanh)
+WHOLE1(k_erfc, F64, double, erfc)
+WHOLE1(k_lgamma, F64, double, ref_lgamma)
+WHOLE1(k_digamma, F64, double, ref_digamma)
 WHOLE1(k_tan, F64, double, tan)
 WHOLE1(k_acos, F64, double, acos)
 WHOLE1(k_asin, F64, double, asin)
@@ -281,8 +283,9 @@ loop_kernel loop_find_rare(int op, tt_dtype in, tt_dtype out, int direction) {
     }
     switch (op * 32 + (int)in) {
         CASE_ALL(CBRT, k_cbrt) CASE(TAN, F64, k_tan) CASE(CHLO_TAN, F64, k_tan) CASE(CHLO_ACOS, F64, k_acos)
-        CASE_ALL(CHLO_ACOSH, k_acosh) CASE(CHLO_ASIN, F64, k_asin) CASE_ALL(CHLO_ASINH, k_asinh) CASE(CHLO_ATAN, F64, k_atan)
-        CASE_ALL(CHLO_ATANH, k_atanh) CASE(CHLO_COSH, F64, k_cosh) CASE(CHLO_SINH, F64, k_sinh) CASE_ALL(CHLO_ERFC, k_erfc)
+        CASE(CHLO_ACOSH, F64, k_acosh) CASE(CHLO_ASIN, F64, k_asin) CASE(CHLO_ASINH, F64, k_asinh) CASE(CHLO_ATAN, F64, k_atan)
+        CASE(CHLO_ATANH, F64, k_atanh) CASE(CHLO_COSH, F64, k_cosh) CASE(CHLO_SINH, F64, k_sinh) CASE(CHLO_ERFC, F64, k_erfc)
+        CASE(CHLO_LGAMMA, F64, k_lgamma) CASE(CHLO_DIGAMMA, F64, k_digamma)
         CASE(ATAN2, F64, k_atan2) CASE(POWER, F64, k_power) CASE(REMAINDER, F64, k_remainder)
         CASE(CHLO_ERF_INV, F64, k_erf_inv) CASE(EXP, F64, k_exp) CASE(EXPM1, F64, k_expm1) CASE(LOG, F64, k_log) CASE(LOG1P, F64, k_log1p)
         CASE(LOGISTIC, F64, k_logistic) CASE(TANH, F64, k_tanh) CASE(CHLO_ERF, F64, k_erf) CASE(SINE, F64, k_sine)

@@ -241,6 +241,17 @@ INLINE vf vexpm1(vf x) { /* a series where exp(x) - 1 would cancel */
     vf s = fma_(p * x, x, x);
     return sel(lt(vabs(x), K(0.5f)), with_sign(s, x), vexp(x) - K(1));
 }
+INLINE vf vexp2(vf x) { /* whole powers are exact */
+    vf c = min_x86(K(129), max_x86(K(-151), x)), n = vrint(c), f = c - n;
+    vf p = K(1.534586402e-4f);
+    p = fma_(p, f, K(1.339992998e-3f));
+    p = fma_(p, f, K(9.618488772e-3f));
+    p = fma_(p, f, K(5.550328782e-2f));
+    p = fma_(p, f, K(2.402264689e-1f));
+    p = fma_(p, f, K(6.931472057e-1f));
+    p = fma_(p, f, K(1));
+    return scale2(p, n);
+}
 INLINE vf vtanh(vf x) { /* odd polynomial below 0.625, else 1 - 2 / (e^2|x| + 1) */
     vf a = vabs(x), z = x * x, p = K(-5.70498872745e-3f);
     p = fma_(p, z, K(2.06390887954e-2f));
@@ -304,6 +315,42 @@ INLINE vf vlog1p(vf x) { /* log(u) + what u = 1 + x lost, over u */
     r = sel(eq(u, K(1)), x, r);
     r = sel(eq(x, K(-1)), K(-__builtin_inff()), r);
     return sel(eq(x, K(__builtin_inff())), x, r);
+}
+/* erfc(|x|) = exp(-x^2) p(t) / (1 + 2|x|), t = (|x| - 2) / (|x| + 2). The square in two parts, of which the first is exact. */
+INLINE vf verfc(vf x) {
+    vf a = min_x86(K(10.5f), vabs(x)), t = (a - K(2)) / (a + K(2));
+    vf p = K(1.77333999e-5f);
+    p = fma_(p, t, K(1.16331788e-4f));
+    p = fma_(p, t, K(1.67447495e-4f));
+    p = fma_(p, t, K(-4.45100594e-4f));
+    p = fma_(p, t, K(-1.43439345e-3f));
+    p = fma_(p, t, K(1.27219846e-3f));
+    p = fma_(p, t, K(8.71683717e-3f));
+    p = fma_(p, t, K(-8.03468629e-3f));
+    p = fma_(p, t, K(-5.42193051e-2f));
+    p = fma_(p, t, K(1.64051358e-1f));
+    p = fma_(p, t, K(-1.66030429e-1f));
+    p = fma_(p, t, K(-9.27638286e-2f));
+    p = fma_(p, t, K(1.27697838f));
+    vf high = (vf)((vi)a & KI(0x7ffff000)), low = (a - high) * (a + high);
+    vf r = vexp(-(high * high)) * (vexp(-low) * p / (K(1) + K(2) * a));
+    return sel(ne(x, x), x, sel(lt(x, K(0)), K(2) - r, r));
+}
+INLINE vf vasinh(vf x) { /* log1p(|x| + x^2 / (1 + sqrt(x^2 + 1))); far out log(2 |x|) */
+    vf a = vabs(x), z = a * a;
+    vm far = lt(K(1e10f), a);
+    vf r = vlog1p(sel(far, a, a + z / (K(1) + vsqrt(z + K(1)))));
+    return with_sign(r + sel(far, K(0.693147182f), K(0)), x);
+}
+INLINE vf vacosh(vf x) {
+    vf t = x - K(1);
+    vm far = lt(K(1e10f), x);
+    vf r = vlog1p(sel(far, x, t + vsqrt(t * (t + K(2))))) + sel(far, K(0.693147182f), K(0));
+    return sel(lt(x, K(1)), K(__builtin_nanf("")), r);
+}
+INLINE vf vatanh(vf x) { /* log1p(2|x| / (1 - |x|)) / 2 */
+    vf a = vabs(x);
+    return with_sign(K(0.5f) * vlog1p((a + a) / (K(1) - a)), x);
 }
 INLINE vf vlogistic(vf x) { /* the exponential of -|x| cannot overflow */
     vf e = vexp((vf)((vi)x | KI(INT32_MIN)));

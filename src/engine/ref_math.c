@@ -39,7 +39,7 @@ double ref_digamma(double x) {
         return x;
     long double r = 0, y = x;
     if (x < 0) { /* reflection; the fraction first, or tan loses it */
-        long double f = y - floorl(y);
+        long double f = y - rintl(y);
         r = -3.141592653589793238462643L / tanl(3.141592653589793238462643L * f);
         y = 1 - y;
     }

@@ -51,8 +51,9 @@ TEST(vector_math) {
         {HLO_EXP, exp, 1.1}, {HLO_EXPM1, expm1, 2}, {HLO_LOG, log, 1}, {HLO_LOG1P, log1p, 2}, {HLO_TANH, tanh, 1.5}, {HLO_CHLO_ERF, erf, 1.3}, {HLO_TAN, tan, 3}, {HLO_CHLO_SINH, sinh, 4}, {HLO_CHLO_COSH, cosh, 4},
         {HLO_CHLO_ASIN, asin, 3}, {HLO_CHLO_ACOS, acos, 3}, {HLO_CHLO_ATAN, atan, 2},
         {HLO_LOGISTIC, logistic, 2.5}, {HLO_SINE, sin, 2}, {HLO_COSINE, cos, 2}, {HLO_RSQRT, rsqrt, 1.6}, {HLO_SQRT, sqrt, 0.5},
-        {HLO_CHLO_ERF_INV, ref_erf_inv, 3.5}, {HLO_FLOOR, floor, 0}, {HLO_CEIL, ceil, 0}, {HLO_ROUND_EVEN, rint, 0}, {HLO_ROUND_AFZ, round, 0}, {HLO_ABS, fabs, 0}};
-    static const float special[] = {0, -0.0f, INFINITY, -INFINITY, NAN, 1, -1, 0.5f, -0.5f, 1.5f, 2.5f, -2.5f, 1e-45f, -1e-45f, 88.7f, 88.73f,
+        {HLO_CHLO_ERF_INV, ref_erf_inv, 3.5}, {HLO_CHLO_ERFC, erfc, 4.5}, {HLO_CHLO_ASINH, asinh, 4}, {HLO_CHLO_ACOSH, acosh, 4}, {HLO_CHLO_ATANH, atanh, 4},
+        {HLO_CHLO_LGAMMA, ref_lgamma, 1}, {HLO_CHLO_DIGAMMA, ref_digamma, 1}, {HLO_FLOOR, floor, 0}, {HLO_CEIL, ceil, 0}, {HLO_ROUND_EVEN, rint, 0}, {HLO_ROUND_AFZ, round, 0}, {HLO_ABS, fabs, 0}};
+    static const float special[] = {0, -0.0f, INFINITY, -INFINITY, NAN, 1, -1, 2, -2, 3, -3, 8, 10.05f, -20.5f, 1e10f, 0.75f, 1.9999999f, 0.99999994f, 0.5f, -0.5f, 1.5f, 2.5f, -2.5f, 1e-45f, -1e-45f, 88.7f, 88.73f,
                                     -103.97f, -104, 3.4e38f, 8388607.5f, 8388609, 0.49999997f, -0.49999997f};
     for (int isa = ENG_ISA_PORTABLE; isa <= ENG_ISA_AVX512; isa++) {
         eng_isa_limit((eng_isa)isa);
