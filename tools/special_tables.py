@@ -65,6 +65,12 @@ def main():
         "sqrt(x) exp(-x) I0(x), 8/x in [0, 1]",
         lambda t: (lambda x: sqrt(x) * exp(-x) * besseli(0, x))(8 / max(far(t), mpf("1e-6"))),
     )
+    table("cheb_i1_near", "exp(-x) I1(x) / x, x in [0, 8]", lambda t: (lambda x: exp(-x) * besseli(1, x) / x)(max(small(t), mpf("1e-20"))))
+    table(
+        "cheb_i1_far",
+        "sqrt(x) exp(-x) I1(x), 8/x in [0, 1]",
+        lambda t: (lambda x: sqrt(x) * exp(-x) * besseli(1, x))(8 / max(far(t), mpf("1e-6"))),
+    )
     two = on(0, 4)  # x^2
     table(
         "cheb_k0_near",

@@ -71,11 +71,19 @@ LOWER_FN(lower_pw_i0) {
     return elem_end(&e, r);
 }
 
+/* exp(-|x|) I1(x) */
+static hlo_ref i1e(const elem *e, hlo_ref x) {
+    hlo_ref a = fun(e, HLO_ABS, x), near = mul(e, SERIES(e, unit(e, a, 0, 8), cheb_i1_near), x);
+    hlo_ref far = mul(e, SERIES(e, unit(e, over(e, num(e, 8), a), 0, 1), cheb_i1_far), fun(e, HLO_RSQRT, a));
+    far = hlo_select(e->g, elem_compare(e, "LT", x, 0), fun(e, HLO_NEGATE, far), far);
+    return pick(e, "LE", a, 8, near, far);
+}
+
 /* special_i1e; special_i1, special_modified_bessel_i1 (param 1): exp(|x|) i1e(x) */
 LOWER_FN(lower_pw_i1) {
     elem e;
-    TT_TRY(elem_begin1(L, &e, SPECIAL));
-    hlo_ref r = fun(&e, HLO_CHLO_BESSEL_I1E, e.v[0]);
+    TT_TRY(special_begin(L, &e, true));
+    hlo_ref r = i1e(&e, e.v[0]);
     if (L->row->param) {
         hlo_ref half = fun(&e, HLO_EXP, mul(&e, fun(&e, HLO_ABS, e.v[0]), num(&e, 0.5)));
         r = mul(&e, mul(&e, r, half), half);
