@@ -30,6 +30,7 @@ const eng_kernel eng_fast_kernels[HLO_N_OPS] = {
     [HLO_DOT] = eng_fast_dot,
     [HLO_CONVOLUTION] = eng_fast_convolution,
     [HLO_FFT] = eng_fast_fft,
+    [HLO_TRIANGULAR_SOLVE] = eng_fast_triangular_solve,
 };
 
 /* ---- regions ---- */

@@ -539,6 +539,39 @@ TEST(reduce_window) { run_cases(make_window, 1000, 1000); }
 TEST(scans) { run_cases(make_scan, 600, 600); }
 TEST(select_and_scatter) { run_cases(make_select_and_scatter, 500, 500); }
 
+/* Matrices whose inverses are tame, of all sides and kinds. */
+TEST(triangular_solve) {
+    static const char *const transposes[] = {"NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"};
+    for (int round = 0; round < 150; round++) {
+        tt_arena *arena = tt_arena_create();
+        hlo_graph *g = hlo_graph_create(arena, "m");
+        const bool left = rnd(2);
+        const tt_dtype dtype = rnd(3) ? TT_F32 : TT_F64;
+        const int64_t n = rnd(3) ? 1 + rnd(40) : 1 + rnd(150), m = 1 + rnd(round % 5 ? 40 : 600);
+        hlo_type at = hlo_type_make(dtype, 3, (int64_t[]){1 + rnd(3), n, n}), bt = at;
+        bt.dims[left ? 2 : 1] = m;
+        hlo_func_begin(g, "main", true);
+        hlo_ref a = hlo_param(g, &at), b = hlo_param(g, &bt);
+        hlo_ref r = hlo_triangular_solve(g, a, b, left, rnd(2), rnd(2), transposes[rnd(3)]);
+        eng_run run = {.arena = arena};
+        eng_tensor in[2] = {{at, tt_arena_alloc(arena, (size_t)hlo_type_bytes(&at))}, {bt, tt_arena_alloc(arena, (size_t)hlo_type_bytes(&bt))}};
+        eng_tensor fast = {bt, tt_arena_alloc(arena, (size_t)hlo_type_bytes(&bt))}, ref = {bt, tt_arena_alloc(arena, (size_t)hlo_type_bytes(&bt))};
+        for (int k = 0; k < 2; k++)
+            for (int64_t i = 0; i < hlo_type_elements(&in[k].type); i++) {
+                const double x = (double)rnd(2001) / 1000 - 1;
+                tt_element_set(dtype, (char *)in[k].data + i * tt_dtype_size(dtype), k ? x : i / n % n == i % n ? 1.5 + x / 4 : x / (double)n);
+            }
+        hlo_return(g, 1, &r);
+        hlo_node *node = hlo_node_at(g, r);
+        eng_isa_limit((eng_isa)(round % 4));
+        CHECK_OK(eng_ref_kernels[node->op](&run, g, node, in, &ref));
+        CHECK_OK(eng_fast_kernels[node->op](&run, g, node, in, &fast));
+        check_results(g, 1, &fast, &ref, dtype == TT_F32 ? 1e-5 : 1e-13);
+        tt_arena_destroy(arena);
+    }
+    eng_isa_limit(ENG_ISA_AVX512_BF16);
+}
+
 /* A result that takes its operand's place. */
 TEST(update_in_place) {
     tt_arena *arena = tt_arena_create();
