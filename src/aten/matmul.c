@@ -53,6 +53,23 @@ static hlo_ref integer_product(tt_lower *L, hlo_ref a, hlo_ref b, int n_batch) {
     return out;
 }
 
+/* The real or the imaginary part, under the transpose that x may be. */
+static hlo_ref part_of(hlo_graph *g, hlo_op part, hlo_ref x) {
+    const hlo_node *n = hlo_node_at(g, x);
+    return n->op == HLO_TRANSPOSE ? hlo_transpose(g, hlo_unary(g, part, n->operands[0]), hlo_attr_ints(n, HLO_A_PERMUTATION).v) : hlo_unary(g, part, x);
+}
+
+/* Complex numbers, by four products of their parts. */
+static hlo_ref complex_product(tt_lower *L, hlo_ref a, hlo_ref b, int n_batch) {
+    hlo_graph *g = L->g;
+    const char *precision = piece_precision(L, piece_type(L, a).dtype);
+    hlo_ref x[2] = {part_of(g, HLO_REAL, a), part_of(g, HLO_IMAG, a)}, y[2] = {part_of(g, HLO_REAL, b), part_of(g, HLO_IMAG, b)}, p[2][2];
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < 2; k++)
+            p[i][k] = matmul(L, x[i], y[k], n_batch, TT_DTYPE_NONE, precision);
+    return hlo_complex(g, hlo_sub(g, p[0][0], p[1][1]), hlo_add(g, p[0][1], p[1][0]));
+}
+
 /* [b..., m, k] x [b..., k, n]; half types give f32 when wide. */
 static hlo_ref product(tt_lower *L, hlo_ref a, hlo_ref b, int n_batch, bool wide) {
     hlo_type t = piece_type(L, a);
@@ -60,6 +77,8 @@ static hlo_ref product(tt_lower *L, hlo_ref a, hlo_ref b, int n_batch, bool wide
         a = hlo_convert(L->g, a, TT_I32), b = hlo_convert(L->g, b, TT_I32);
     if (t.dtype == TT_I64 && t.rank == n_batch + 2 && t.rank < HLO_MAX_RANK)
         return integer_product(L, a, b, n_batch);
+    if (tt_is_complex(t.dtype) && !L->g->error)
+        return complex_product(L, a, b, n_batch);
     hlo_ref r = matmul(L, a, b, n_batch, wide && is_half(t.dtype) ? TT_F32 : TT_DTYPE_NONE,
                            piece_precision(L, t.dtype));
     return t.dtype == TT_PRED ? hlo_convert(L->g, r, TT_PRED) : r;

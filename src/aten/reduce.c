@@ -83,7 +83,11 @@ LOWER_FN(lower_reduce_sum) {
         hlo_type t = piece_type(L, x);
         x = hlo_select(L->g, hlo_compare(L->g, "NE", x, x), hlo_splat(L->g, &t, 0), x);
     }
-    hlo_ref v = reduction_apply(&r, what == PROD ? HLO_MULTIPLY : HLO_ADD, x);
+    hlo_ref v;
+    if (what != PROD && tt_is_complex(out)) /* the parts by themselves */
+        v = hlo_complex(L->g, reduction_apply(&r, HLO_ADD, hlo_unary(L->g, HLO_REAL, x)), reduction_apply(&r, HLO_ADD, hlo_unary(L->g, HLO_IMAG, x)));
+    else
+        v = reduction_apply(&r, what == PROD ? HLO_MULTIPLY : HLO_ADD, x);
     if (what == MEAN && v != HLO_NONE)
         v = hlo_div(L->g, v, hlo_splat_like(L->g, v, (double)r.count));
     return reduce_out(&r, v, out);

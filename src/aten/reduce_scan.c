@@ -32,7 +32,12 @@ LOWER_FN(lower_scan_sum) {
     if (out == TT_PRED)
         LOWER_UNSUPPORTED(L, "bool results");
     hlo_ref v = hlo_convert(L->g, hlo_convert(L->g, x->value, out), lower_accumulate_dtype(out));
-    lower_out(L, hlo_convert(L->g, scan(L, (hlo_op)L->row->param, v, dim), out));
+    const hlo_op op = (hlo_op)L->row->param;
+    if (op == HLO_ADD && tt_is_complex(out)) /* the parts by themselves */
+        v = hlo_complex(L->g, scan(L, op, hlo_unary(L->g, HLO_REAL, v), dim), scan(L, op, hlo_unary(L->g, HLO_IMAG, v), dim));
+    else
+        v = scan(L, op, v, dim);
+    lower_out(L, hlo_convert(L->g, v, out));
     return hlo_graph_take_error(L->g);
 }
 

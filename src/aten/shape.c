@@ -259,12 +259,15 @@ LOWER_FN(lower_shape_trace) {
     TT_CHECK(x->rank == 2, INVALID_ARGUMENT, "trace: expected a matrix, but got tensor with dim %d", x->rank);
     tt_dtype out = tt_is_int(x->dtype) || x->dtype == TT_PRED ? TT_I64 : x->dtype;
     int64_t n = x->dims[0] < x->dims[1] ? x->dims[0] : x->dims[1];
-    hlo_ref v = hlo_slice(L->g, x->value, (const int64_t[]){0, 0}, (const int64_t[]){n, n}, NULL);
-    v = hlo_convert(L->g, v, lower_accumulate_dtype(out));
-    hlo_type i = hlo_type_make(TT_I32, 2, (const int64_t[]){n, n}), t = hlo_type_with(&i, lower_accumulate_dtype(out));
-    hlo_ref on = hlo_compare(L->g, "EQ", hlo_iota(L->g, &i, 0), hlo_iota(L->g, &i, 1));
-    v = hlo_select(L->g, on, v, hlo_splat(L->g, &t, 0));
-    v = hlo_reduce(L->g, HLO_ADD, v, HLO_NONE, 2, (const int64_t[]){0, 1});
+    const int64_t elements = x->dims[0] * x->dims[1];
+    if (!n) {
+        lower_out(L, hlo_scalar(L->g, out, 0));
+        return hlo_graph_take_error(L->g);
+    }
+    hlo_ref v = hlo_reshape(L->g, x->value, 1, &elements);
+    const int64_t start = 0, step = x->dims[1] + 1, limit = (n - 1) * step + 1;
+    v = hlo_convert(L->g, hlo_slice(L->g, v, &start, &limit, &step), lower_accumulate_dtype(out));
+    v = hlo_reduce(L->g, HLO_ADD, v, HLO_NONE, 1, &start);
     lower_out(L, hlo_convert(L->g, v, out));
     return hlo_graph_take_error(L->g);
 }

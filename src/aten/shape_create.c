@@ -175,7 +175,7 @@ static triangle triangle_of(int64_t rows, int64_t columns, int64_t offset) {
 /* How many elements the growing rows before row j have. */
 static hlo_ref elements_before(hlo_graph *g, const triangle *t, const hlo_type *type, hlo_ref j) {
     hlo_ref twice = hlo_mul(g, j, hlo_add(g, j, hlo_splat_int(g, type, 2 * t->least - 1)));
-    return hlo_div(g, twice, hlo_splat_int(g, type, 2));
+    return hlo_binary(g, HLO_SHIFT_RIGHT_LOGICAL, twice, hlo_splat_int(g, type, 1));
 }
 
 /* The row among the growing ones of element k: the root of a quadratic in f64, put right where it rounded to the wrong side. */
@@ -211,8 +211,12 @@ LOWER_FN(lower_create_tri_indices) {
     hlo_ref past = hlo_sub(g, k, hlo_splat_int(g, &type, t.in_growing)), zero = hlo_splat_int(g, &type, 0);
     hlo_ref full = hlo_binary(g, HLO_MAXIMUM, past, zero), grows = hlo_compare(g, "LT", past, zero);
     hlo_ref j = growing_row(g, &t, &type, hlo_select(g, grows, k, zero));
-    hlo_ref row = hlo_select(g, grows, j, hlo_add(g, hlo_div(g, full, width), hlo_splat_int(g, &type, t.growing)));
-    hlo_ref column = hlo_select(g, grows, hlo_sub(g, k, elements_before(g, &t, &type, j)), hlo_binary(g, HLO_REMAINDER, full, width));
+    hlo_ref row = j, column = hlo_sub(g, k, elements_before(g, &t, &type, j));
+    if (t.in_growing < t.in_all) {
+        hlo_ref past_rows = hlo_div(g, full, width);
+        row = hlo_select(g, grows, row, hlo_add(g, past_rows, hlo_splat_int(g, &type, t.growing)));
+        column = hlo_select(g, grows, column, hlo_sub(g, full, hlo_mul(g, past_rows, width)));
+    }
     row = hlo_add(g, row, hlo_splat_int(g, &type, t.first));
     if (upper) {
         row = hlo_sub(g, hlo_splat_int(g, &type, rows - 1), row);

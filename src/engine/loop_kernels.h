@@ -76,7 +76,8 @@
 #define TEST2_(name, L, expr) TEST_(name, L, expr, bv)
 #define FBH(M, name, expr) M(name, F, expr) M(name, B, expr) M(name, H, expr)
 
-FBH(FLOAT1_, k_abs, vabs(x))
+FLOAT1_(k_abs, F, vabs(x))
+FLOAT1_(k_abs, H, vabs(x))
 FBH(FLOAT1_, k_ceil, vceil(x))
 FBH(FLOAT1_, k_cosine, vsincos(x, 1))
 FBH(FLOAT1_, k_exp, vexp(x))
@@ -85,7 +86,8 @@ FBH(FLOAT1_, k_floor, vfloor(x))
 FBH(FLOAT1_, k_log, vlog(x))
 FBH(FLOAT1_, k_log1p, vlog1p(x))
 FBH(FLOAT1_, k_logistic, vlogistic(x))
-FBH(FLOAT1_, k_negate, (vf)((vi)x ^ KI(INT32_MIN)))
+FLOAT1_(k_negate, F, (vf)((vi)x ^ KI(INT32_MIN)))
+FLOAT1_(k_negate, H, (vf)((vi)x ^ KI(INT32_MIN)))
 FBH(FLOAT1_, k_round_afz, vround_afz(x))
 FBH(FLOAT1_, k_round_even, vrint(x))
 FBH(FLOAT1_, k_rsqrt, K(1) / vsqrt(x))
@@ -174,6 +176,8 @@ FLOAT_CONVERT(H, B)
             d[i] = (R)(expr);                                                 \
         }                                                                     \
     }
+PLAIN1(k_abs_B, uint16_t, uint16_t, x & 0x7fff)
+PLAIN1(k_negate_B, uint16_t, uint16_t, x ^ 0x8000)
 #define SELECT(bits)                                                          \
     KERNEL(k_select_##bits) {                                                 \
         uint##bits##_t *d = dv;                                               \

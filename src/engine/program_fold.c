@@ -263,6 +263,49 @@ static void write_in_steps(hlo_graph *g, hlo_node *n) {
     n->n_attrs = 2;
 }
 
+/* ---- pairs ----
+ * A complex number lies as its two parts do: what takes numbers apart into pairs, or puts pairs together, is another name for the bytes. */
+static void name_bytes(hlo_graph *g, hlo_node *n, hlo_ref of) {
+    n->op = HLO_BITCAST_CONVERT;
+    n->operands = tt_arena_copy(g->arena, &of, sizeof of);
+    n->n_operands = 1;
+    n->n_attrs = 0;
+}
+
+static void look_through_parts(hlo_graph *g, hlo_node *n) {
+    static const hlo_op parts[2] = {HLO_REAL, HLO_IMAG};
+    const int last = n->type->rank - 1;
+    hlo_ref from = HLO_NONE;
+    if (n->n_operands != 2 || hlo_attr_int(n, HLO_A_DIMENSION, 0) != last)
+        return;
+    for (int k = 0; k < 2; k++) {
+        const hlo_node *column = hlo_node_at(g, n->operands[k]);
+        const hlo_node *part = column->op == HLO_RESHAPE ? hlo_node_at(g, column->operands[0]) : column;
+        if (part->op != parts[k] || column->type->dims[last] != 1 || !tt_is_complex(hlo_type_of(g, part->operands[0])->dtype) ||
+            (k && part->operands[0] != from))
+            return;
+        from = part->operands[0];
+    }
+    name_bytes(g, n, from);
+}
+
+static void look_through_pairs(hlo_graph *g, hlo_node *n) {
+    hlo_ref from = HLO_NONE;
+    for (int k = 0; k < 2; k++) {
+        const hlo_node *x = hlo_node_at(g, n->operands[k]), *s = x->op == HLO_RESHAPE ? hlo_node_at(g, x->operands[0]) : x;
+        const hlo_ints starts = hlo_attr_ints(s, HLO_A_START_INDICES);
+        const hlo_type *pairs = s->op == HLO_SLICE ? hlo_type_of(g, s->operands[0]) : NULL;
+        const int last = pairs ? pairs->rank - 1 : -1;
+        if (last < 0 || pairs->dims[last] != 2 || s->type->dims[last] != 1 || starts.v[last] != k || (k && s->operands[0] != from))
+            return;
+        for (int d = 0; d < last; d++)
+            if (s->type->dims[d] != pairs->dims[d])
+                return;
+        from = s->operands[0];
+    }
+    name_bytes(g, n, from);
+}
+
 void eng_canonicalise(hlo_graph *g, hlo_block *block) {
     tt_arena *scratch = tt_arena_create();
     for (int i = 0; i < block->n_nodes; i++) {
@@ -276,6 +319,10 @@ void eng_canonicalise(hlo_graph *g, hlo_block *block) {
             look_through_widening(g, n);
         if (n->op == HLO_SELECT)
             write_in_steps(g, n);
+        if (n->op == HLO_CONCATENATE)
+            look_through_parts(g, n);
+        if (n->op == HLO_COMPLEX)
+            look_through_pairs(g, n);
         if (n->op == HLO_DOT_GENERAL)
             look_through_transposes(g, n);
         if (n->op == HLO_CONVOLUTION)

@@ -359,6 +359,10 @@ hlo_ref hlo_convert(hlo_graph *g, hlo_ref x, tt_dtype dtype) {
     if (tt_is_complex(t->dtype) && !tt_is_complex(dtype))
         return hlo_convert(g, hlo_unary(g, HLO_REAL, x), dtype);
     hlo_ref folded = fold_convert(g, x, &to);
+    if (!folded && tt_is_complex(dtype) && !tt_is_complex(t->dtype)) {
+        hlo_ref real = hlo_convert(g, x, tt_dtype_real(dtype));
+        return hlo_complex(g, real, hlo_splat_like(g, real, 0));
+    }
     return folded ? folded : hlo_make(g, HLO_CONVERT, 1, &x, 0, NULL, 0, NULL, 1, &to);
 }
 
