@@ -27,6 +27,7 @@ FAST_KERNEL(reduce_window);
 FAST_KERNEL(select_and_scatter);
 FAST_KERNEL(fft);
 FAST_KERNEL(triangular_solve);
+FAST_KERNEL(divide);            /* and remainder */
 FAST_KERNEL(dot_general);      /* fast_dot.c */
 FAST_KERNEL(dot);
 FAST_KERNEL(convolution);      /* fast_conv.c */

@@ -200,10 +200,12 @@ static void stream_task(void *context, int64_t task, int worker) {
 static void few_rows(gemm *g) {
     const eng_flavor *f = g->f;
     const bool one_task = g->n * g->k * f->element_bytes <= 256 << 10;
-    char *rows = eng_scratch_need(ENG_SLOT_A, (size_t)eng_dots_bytes(f, g->m, g->k));
-    g->rows = rows;
+    const bool packed = g->tb && g->m == 1 && !g->ta && f->element_bytes == 4 && f->per_word == 1 && g->k % 16 == 0; /* as it lies */
+    char *rows = packed ? NULL : eng_scratch_need(ENG_SLOT_A, (size_t)eng_dots_bytes(f, g->m, g->k));
+    g->rows = packed ? g->a : rows;
     if (g->tb) {
-        pack_dots(g, rows, dots_rows(g));
+        if (!packed)
+            pack_dots(g, rows, dots_rows(g));
         g->tile_n = one_task ? g->n : eng_round_up(eng_blocks(g->n, eng_pool_size() * (int64_t)8), 24);
         eng_parallel(eng_blocks(g->n, g->tile_n), dots_task, g);
     } else {

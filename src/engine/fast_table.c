@@ -31,6 +31,8 @@ const eng_kernel eng_fast_kernels[HLO_N_OPS] = {
     [HLO_CONVOLUTION] = eng_fast_convolution,
     [HLO_FFT] = eng_fast_fft,
     [HLO_TRIANGULAR_SOLVE] = eng_fast_triangular_solve,
+    [HLO_DIVIDE] = eng_fast_divide,
+    [HLO_REMAINDER] = eng_fast_divide,
 };
 
 /* ---- regions ---- */

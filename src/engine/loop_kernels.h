@@ -240,12 +240,13 @@ COMPARES(D, double)
 
 /* Integers: U wraps as two's complement. Division by zero gives all ones, the remainder then is the dividend; a shift by the width
  * or more (a negative amount is a large one) leaves nothing but the sign. */
+#define WIDE(U) __typeof__((U)1 + 0u) /* unsigned, no narrower than int */
 #define INT_ANY(L, T, U)                                                                        \
     PLAIN2(k_add_##L, U, U, x + y)                                                              \
     PLAIN2(k_subtract_##L, U, U, x - y)                                                         \
-    PLAIN2(k_multiply_##L, U, U, (U)((U)1 * x * (uint64_t)y))                                   \
+    PLAIN2(k_multiply_##L, U, U, (U)((WIDE(U))x * y))                                           \
     PLAIN1(k_negate_##L, U, U, (U)0 - x)                                                        \
-    PLAIN1(k_square_##L, U, U, (U)((U)1 * x * (uint64_t)x))                                     \
+    PLAIN1(k_square_##L, U, U, (U)((WIDE(U))x * x))                                             \
     PLAIN2(k_maximum_##L, T, T, x > y ? x : y)                                                  \
     PLAIN2(k_minimum_##L, T, T, x < y ? x : y)                                                  \
     PLAIN3(k_clamp_##L, T, T, (y > x ? y : x) < z ? (y > x ? y : x) : z)                        \
@@ -253,16 +254,43 @@ COMPARES(D, double)
     PLAIN2(k_or_##L, U, U, x | y)                                                               \
     PLAIN2(k_xor_##L, U, U, x ^ y)                                                              \
     PLAIN1(k_not_##L, U, U, ~x)                                                                 \
-    PLAIN2(k_shift_left_##L, U, U, y >= sizeof(U) * 8 ? 0 : (U)((uint64_t)x << (y & (sizeof(U) * 8 - 1)))) \
+    PLAIN2(k_shift_left_##L, U, U, y >= sizeof(U) * 8 ? 0 : (U)((WIDE(U))x << (y & (sizeof(U) * 8 - 1)))) \
     PLAIN2(k_shift_right_logical_##L, U, U, y >= sizeof(U) * 8 ? 0 : x >> (y & (sizeof(U) * 8 - 1)))       \
     COMPARES(L, T)
+/* Quotients by f64, which gives the whole part right where both numbers are below 2^53; blocks of larger ones element by element. */
+#define FEW_BITS(x) ((uint64_t)((int64_t)(x) ^ (int64_t)(x) >> 63)) /* of a negative number its complement */
+#define DIVIDE_BLOCKS(name, T, exact, by_f64)                                                   \
+    KERNEL(name) {                                                                              \
+        T *d = dv;                                                                              \
+        const T *a = av, *b = bv;                                                               \
+        UNUSED3;                                                                                \
+        for (int64_t at = 0; at < n; at += 64) {                                                \
+            const int64_t end = loop_min(n, at + 64);                                           \
+            uint64_t bits = 0;                                                                  \
+            for (int64_t i = at; i < end; i++)                                                  \
+                bits |= FEW_BITS(a[i]) | FEW_BITS(b[i]) | (sizeof(T) == 8 && (T)-1 > 0 ? (uint64_t)a[i] | (uint64_t)b[i] : 0); \
+            if (bits >> 53)                                                                     \
+                for (int64_t i = at; i < end; i++) {                                            \
+                    T x = a[i], y = b[i];                                                       \
+                    d[i] = (T)(exact);                                                          \
+                }                                                                               \
+            else                                                                                \
+                _Pragma("GCC ivdep") for (int64_t i = at; i < end; i++) {                       \
+                    T x = a[i], y = b[i];                                                       \
+                    int64_t q = (int64_t)((double)x / (double)(y == 0 ? 1 : y));                \
+                    d[i] = (T)(by_f64);                                                         \
+                }                                                                               \
+        }                                                                                       \
+    }
+#define DIVIDE(L, T, U, quotient, remainder)                                                    \
+    DIVIDE_BLOCKS(k_divide_##L, T, quotient, y == 0 ? (int64_t)-1 : q)                          \
+    DIVIDE_BLOCKS(k_remainder_##L, T, remainder, y == 0 ? (int64_t)x : (int64_t)((uint64_t)x - (uint64_t)q * (uint64_t)y))
 #define INT_SIGNED(L, T, U)                                                                     \
     INT_ANY(L, T, U)                                                                            \
     PLAIN1(k_abs_##L, T, T, x < 0 ? (T)(0 - (U)x) : x)                                          \
     PLAIN1(k_sign_##L, T, T, (x > 0) - (x < 0))                                                 \
     PLAIN2(k_shift_right_arith_##L, T, T, x >> ((U)y >= sizeof(U) * 8 ? sizeof(U) * 8 - 1 : (U)y))         \
-    PLAIN2(k_divide_##L, T, T, y == 0 ? (T)-1 : y == -1 ? (T)(0 - (U)x) : x / y)                \
-    PLAIN2(k_remainder_##L, T, T, y == 0 ? x : y == -1 ? 0 : x % y)
+    DIVIDE(L, T, U, y == 0 ? (T)-1 : y == -1 ? (T)(0 - (U)x) : x / y, y == 0 ? x : y == -1 ? 0 : x % y)
 #define INT_UNSIGNED(L, T)                                                                      \
     INT_ANY(L, T, T)                                                                            \
     PLAIN1(k_abs_##L, T, T, x)                                                                  \
@@ -270,8 +298,7 @@ COMPARES(D, double)
     KERNEL(k_shift_right_arith_##L) { /* the top bit is a sign to it, whatever the type says */ \
         k_shift_right_arith_S##L(dv, av, bv, cv, n);                                            \
     }                                                                                           \
-    PLAIN2(k_divide_##L, T, T, y == 0 ? (T)-1 : x / y)                                          \
-    PLAIN2(k_remainder_##L, T, T, y == 0 ? x : x % y)
+    DIVIDE(L, T, T, y == 0 ? (T)-1 : x / y, y == 0 ? x : x % y)
 INT_SIGNED(I8, int8_t, uint8_t)
 INT_SIGNED(I16, int16_t, uint16_t)
 INT_SIGNED(I32, int32_t, uint32_t)
