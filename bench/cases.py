@@ -234,6 +234,15 @@ def moves():
         "isin i64 100000 of 8": (torch.isin, lambda: (ids(100, 100000), ids(100, 8))),
         "asin f32 1024x512": (torch.asin, lambda: (torch.rand(1024, 512),)), "atan2 f32 1024x512": (torch.atan2, lambda: (normal(1024, 512), normal(1024, 512))),
         "sum f32 1024x1024 transposed": (lambda x: x.t().sum(1), x),
+        "exp2 f32 1024x1024": (torch.exp2, x), "digamma f32 1024x512": (torch.digamma, lambda: (torch.rand(1024, 512) + 0.1,)),
+        "silu backward f32 1024x1024": (lambda g, x: aten.silu_backward(g, x), lambda: (normal(1024, 1024), normal(1024, 1024))),
+        "columns of softmax backward f32": (lambda g, y: aten._softmax_backward_data(g, y, 1, torch.float32), lambda: (normal(8, 32, 64, 64), normal(8, 32, 64, 64))),
+        "fill f32 a slice": (lambda x: x[:, 1:1000].fill_(1.0), x), "fill f32 every other column": (lambda x: x[:, ::2].fill_(1.0), x),
+        "reflection pad f32": (lambda x: F.pad(x, (2, 2, 2, 2), mode="reflect"), lambda: (normal(8, 32, 64, 64),)),
+        "nonzero bool 1024x1024": (torch.nonzero, lambda: (normal(1024, 1024) > 0,)),
+        "triangular solve f32 512": (lambda a, b: torch.linalg.solve_triangular(a, b, upper=False), lambda: (normal(512, 512).tril() / 32 + torch.eye(512), normal(512, 512))),
+        "floor_divide i64 1024x512": (torch.floor_divide, lambda: (ids(2**20, 1024, 512), ids(100, 1024, 512) + 1)),
+        "complex product 256x256": (torch.mm, lambda: (torch.complex(normal(256, 256), normal(256, 256)), torch.complex(normal(256, 256), normal(256, 256)))),
     }  # fmt: skip
     for name, (call, make) in rows.items():
         add(name, call, make, "torch")

@@ -75,7 +75,8 @@ class Table:
 SECTIONS = {
     "Products": "gemm|decode|attention matmul", "Convolutions": "conv [^+]*$", "Products and what follows": r"linear \+|conv .*\+", "Attention": "attention (?!matmul)",
     "Chains and rows": "chain|gelu|softmax|layer norm|cross entropy|AdamW|SGD", "Indices, scans, pools": "sort|top-k|scatter_add|embedding|cumsum|max-pool|interpolate",
-    "Layouts and rarer functions": "roll|permute|pixel|cat f32|outer|adaptive|cummin|index_add|isin|asin|atan2|sum f32",
+    "Layouts and rarer functions": "roll|permute|pixel|cat f32|outer|adaptive|cummin|index_add|isin|asin|atan2|sum f32|"
+    "exp2|digamma|silu|column|fill|reflection|nonzero|triangular|floor_divide|complex",
     "Host time": "host", "Models": "model", "Start": "cold", "Compile time": "compile", "Peak memory": "memory",
 }  # fmt: skip
 INTRODUCTION = """# Performance

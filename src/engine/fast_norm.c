@@ -50,7 +50,7 @@ static tt_status run_softmax(const eng_tensor *x, const void *y, bool log, eng_t
 }
 
 /* ---- softmax down the columns: a block of neighbours at a time, as f32 ---- */
-enum { COLUMN_BLOCK = 512, BLOCK_VALUES = 4096 }; /* most columns, values of a block */
+enum { COLUMN_BLOCK = 512, BLOCK_VALUES = 16384 }; /* most columns, values of a block */
 
 /* x: what is normalised, or the gradient; with `results` the gradient of x is made */
 typedef struct column_softmax {
