@@ -5,6 +5,7 @@ with ours under torch.compile. `moved` is the bytes that a call must read and wr
 """
 
 import dataclasses
+import math
 from collections.abc import Callable
 
 import torch
@@ -66,19 +67,24 @@ def convolutions():
     for d, dtype in DTYPES.items():
         for name, shape in shapes.items():
             convolution(f"conv {d} {name}", dtype, name == "transposed", *shape)
+    for name in ("3x3", "depthwise", "strided"):
+        convolution(f"conv f32 {name} channels_last", torch.float32, False, *shapes[name], layout=torch.channels_last, against="torch")
+    rarer = {"1x1 strided": (8, 64, 56, 128, 1, 2, 0, 1, 1), "1x1 to 3": (8, 64, 56, 3, 1, 1, 0, 1, 1), "3d": (2, 16, (8, 28, 28), 32, 3, 1, 1, 1, 1)}
+    for name, shape in rarer.items():
+        convolution(f"conv f32 {name}", torch.float32, False, *shape, against="torch")
 
 
-def convolution(name, dtype, transposed, n, c, size, o, k, stride, padding, dilation, groups):
-    settings = [[stride] * 2, [padding] * 2, [dilation] * 2, transposed, [0, 0], groups]
-    out = (size - 1) * stride + k if transposed else (size + 2 * padding - dilation * (k - 1) - 1) // stride + 1
-    flops = 2 * n * o * (c // groups) * k * k * (size if transposed else out) ** 2
-    shape = (c, o // groups, k, k) if transposed else (o, c // groups, k, k)
-    inputs = lambda: (normal(n, c, size, size, dtype=dtype), normal(*shape, dtype=dtype))
-    add(name, lambda x, w: aten.convolution(x, w, None, *settings), inputs, flops=flops)
-    inputs = lambda: (normal(n, o, out, out, dtype=dtype), normal(n, c, size, size, dtype=dtype), normal(*shape, dtype=dtype))
+def convolution(name, dtype, transposed, n, c, size, o, k, stride, padding, dilation, groups, layout=torch.contiguous_format, **more):
+    size = size if isinstance(size, tuple) else (size, size)
+    settings = [*([value] * len(size) for value in (stride, padding, dilation)), transposed, [0] * len(size), groups]
+    out = [(s - 1) * stride + k if transposed else (s + 2 * padding - dilation * (k - 1) - 1) // stride + 1 for s in size]
+    flops = 2 * n * o * (c // groups) * k ** len(size) * math.prod(size if transposed else out)
+    shapes = {"x": (n, c, *size), "w": (c, o // groups, *[k] * len(size)) if transposed else (o, c // groups, *[k] * len(size)), "g": (n, o, *out)}
+    inputs = lambda names: lambda: tuple(normal(*shapes[i], dtype=dtype).contiguous(memory_format=layout) for i in names)
+    add(name, lambda x, w: aten.convolution(x, w, None, *settings), inputs("xw"), flops=flops, **more)
     for which, mask in {"d/dx": [True, False, False], "d/dw": [False, True, False]}.items():
         call = lambda g, x, w, mask=mask: [r for r in aten.convolution_backward(g, x, w, None, *settings, mask) if r is not None]
-        add(f"{name} {which}", call, inputs, flops=flops)
+        add(f"{name} {which}", call, inputs("gxw"), flops=flops, **more)
 
 
 def epilogues():
