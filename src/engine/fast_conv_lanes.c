@@ -24,6 +24,7 @@ typedef struct lanes {
     int64_t first_block, n_blocks;      /* that the copy holds */
     char *copy;
     int64_t words, steps, pass;         /* of all k; k at a time; k that all rows pass over together */
+    int64_t *lane;                      /* lane_at of every vector of a block */
     int64_t y_lines;
     int32_t *y_line;                    /* the same of y, for the tiles of a unit after the first; 0: too many */
     int32_t *x_at, *w_at, *w_line;      /* by word of k, in bytes; w_line: lines of what w_at reads, to fetch ahead */
@@ -251,6 +252,13 @@ static void set_y_lines(lanes *l) {
         l->y_line[k] = l->y_lines ? l->y_line[l->y_lines - 1] : 0;
 }
 
+static void set_lane_table(lanes *l) {
+    const int64_t n = l->runs * l->run / l->vector;
+    l->lane = TT_NEW_N(l->c->arena, int64_t, n);
+    for (int64_t i = 0; i < n; i++)
+        l->lane[i] = lane_at(l, i * l->vector);
+}
+
 /* ---- laying out ---- */
 /* Outer part `task` of the weights. */
 static void weights_task(void *context, int64_t task, int worker) {
@@ -398,7 +406,7 @@ static void tile_rows(const lanes *l, int64_t g, int64_t unit, int64_t i, int64_
         const char *next = more ? w : w + (i_next - i) * l->w_row;
         const int32_t *next_at = l->w_line + (more ? k + l->steps : k0);
         for (int64_t j = 0; j < vectors; j += 2) {
-            const int64_t at = lane_at(l, first * l->run + j * v), other = j + 1 < vectors ? lane_at(l, first * l->run + (j + 1) * v) : at;
+            const int64_t *lane = l->lane + first * l->run / v + j, at = lane[0], other = j + 1 < vectors ? lane[1] : at;
             f->lanes[m](words, w, l->w_row, l->w_at + k, x + at * f->word_bytes, x + other * f->word_bytes, l->x_at + k, next, next_at,
                         kept + j * v * sum_bytes, ld, k > 0);
             next = y;
@@ -504,6 +512,7 @@ tt_status conv_by_lanes(const conv *phases, int64_t n, bool *out_done) {
     for (int64_t p = 0; p < n; p++) {
         set_chunk(&l[p]);
         set_y_lines(&l[p]);
+        set_lane_table(&l[p]);
         l[p].copy = copy;
         l[p].w = l[p].lay ? laid : c->w + l[p].w_low * c->bytes;
         if (l[p].lay) {

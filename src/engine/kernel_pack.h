@@ -77,6 +77,17 @@ INLINE void v_store_halves(float *low, float *high, vf v) {
 #endif
 }
 
+INLINE vf v_load_halves(const float *low, const float *high) {
+#if SIMD == 512
+    return (vf)_mm512_insertf32x8(_mm512_castps256_ps512(_mm256_loadu_ps(low)), _mm256_loadu_ps(high), 1);
+#else
+    vf v;
+    memcpy(&v, low, sizeof v / 2);
+    memcpy((char *)&v + sizeof v / 2, high, sizeof v / 2);
+    return v;
+#endif
+}
+
 /* n elements from p as words, zero beyond n */
 INLINE vf word_load(const int kind, const char *p, int64_t n) {
     if (kind == WORD_F32)
@@ -359,8 +370,19 @@ static void unlay(tt_dtype type, void *dst, int64_t ld, const void *src_, int64_
         narrow(type, dst, src, count);
         return;
     }
+    int64_t done = 0;
+    if (width == SIMD_VL / 2 && n == width) /* two vectors of each row at once */
+        for (; done + 2 * SIMD_VL <= count; done += 2 * SIMD_VL) {
+            vf r[SIMD_VL];
+            _Pragma("GCC unroll 16") for (int j = 0; j < SIMD_VL; j++) r[j] = v_load_halves(src + (done + j) * width, src + (done + SIMD_VL + j) * width);
+            v_transpose(r);
+            _Pragma("GCC unroll 8") for (int i = 0; i < SIMD_VL / 2; i++) {
+                v_put(type, dst, i * ld + done, r[i]);
+                v_put(type, dst, i * ld + done + SIMD_VL, r[SIMD_VL / 2 + i]);
+            }
+        }
     for (int64_t first = 0; first < n; first += SIMD_VL)
-        for (int64_t k = 0; k < count; k += SIMD_VL) {
+        for (int64_t k = done; k < count; k += SIMD_VL) {
             const int64_t left = count - k < SIMD_VL ? count - k : SIMD_VL, lanes = n - first < SIMD_VL ? n - first : SIMD_VL;
             vf r[SIMD_VL];
             _Pragma("GCC unroll 16") for (int j = 0; j < SIMD_VL; j++) r[j] =
