@@ -54,10 +54,18 @@ INLINE vf ATTEND(all)(const bool to_bf16, const eng_scores *t, float *scores, co
     return v_sums(row);
 }
 
+/* Scores become what they are above their row's highest: for those so large that their products with log2(e) round by more than powers
+ * can be, as where all keys of a row are masked by the smallest number. */
+static void ATTEND(lower)(const eng_scores *t, float *scores, const int64_t *sees, float scale, const float *top) {
+    for (int64_t r = 0; r < t->rows; r++)
+        for (int64_t i = 0; i < sees[r]; i += SIMD_VL)
+            v_store(scores + r * t->ld + i, v_fma(v_load(scores + r * t->ld + i), v_set(scale), v_set(-top[r])));
+}
+
 INLINE eng_attend_result ATTEND(typed)(const tt_dtype mask_type, const eng_scores *t, float *scores, eng_attended *seen) {
     const float log2e = 1.44269504f;
     const bool plain = !t->mask && t->scale > 0; /* the highest score is the highest product: scores need no pass to be scaled */
-    const float factor = plain ? t->scale * log2e : log2e;
+    float factor = plain ? t->scale * log2e : log2e;
     int64_t sees[SIMD_VL];
     float shift[SIMD_VL];
     for (int64_t r = 0; r < t->rows; r++) {
@@ -75,7 +83,14 @@ INLINE eng_attend_result ATTEND(typed)(const tt_dtype mask_type, const eng_score
         top = v_max(before, v_tops(row) * v_set(plain ? t->scale : 1));
         shrink = v_select((top == before) | (old == v_zero()), v_set(1), v_exp(before - top));
     }
-    v_store(shift, v_select(top == v_set(-INFINITY), v_zero(), top * v_set(-log2e)));
+    const vf level = v_select(top == v_set(-INFINITY), v_zero(), top);
+    v_store(shift, level * v_set(-log2e));
+    if (v_top(v_max(level, -level)) > 0x1p20f) {
+        v_store(shift, level);
+        ATTEND(lower)(t, scores, sees, plain ? t->scale : 1, shift);
+        v_store(shift, v_zero());
+        factor = log2e;
+    }
     const vf sum = t->to_bf16 ? ATTEND(all)(true, t, scores, sees, factor, shift) : ATTEND(all)(false, t, scores, sees, factor, shift);
     const vf total = v_fma(old, shrink, sum);
     const vf wrong = v_select((total > v_set(0x1p-20f)) & (total < v_set(0x1p30f)), v_zero(), v_set(1));

@@ -64,6 +64,23 @@ def test_attention(heads, kind):
     check(F.scaled_dot_product_attention, (q, k, v), kwargs, f"attention {kind}")
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("queries, keys", [(1, 5), (8, 8), (70, 40), (130, 600)])
+def test_attention_of_rows_that_are_masked_by_the_smallest_number(dtype, queries, keys):
+    """They see all keys alike; scores so large are not scaled before the highest is taken off."""
+    torch.manual_seed(5)
+    q, k, v = (torch.randn(1, 2, n, 16, dtype=dtype) for n in (queries, keys, keys))
+    mask = torch.zeros(queries, keys, dtype=dtype)
+    mask[queries // 2 :] = torch.finfo(dtype).min
+    mask[queries // 3 : queries // 2] = -1e30
+    want = F.scaled_dot_product_attention(q.double(), k.double(), v.double(), attn_mask=mask.double()).to(dtype)
+    got = F.scaled_dot_product_attention(q.to("tpu"), k.to("tpu"), v.to("tpu"), attn_mask=mask.to("tpu")).cpu()
+    mean = v.double().mean(-2, keepdim=True).to(dtype).expand_as(want)
+    want[..., queries // 3 :, :] = mean[..., queries // 3 :, :]
+    tolerance = 1e-5 if dtype == torch.float32 else 1e-2
+    torch.testing.assert_close(got, want, rtol=tolerance, atol=tolerance)
+
+
 def test_attention_mask_gradient():
     q, k, v, mask = randn(2, 2, 3, 4), randn(2, 2, 5, 4), randn(2, 2, 5, 4), randn(2, 1, 3, 5)
     check(
