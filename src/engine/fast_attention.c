@@ -48,6 +48,16 @@ const void *attention_mask(const attention *a, int64_t b, int64_t h, int64_t i, 
     return a->mask + (b * a->mask_b + h * a->mask_h + i * a->mask_l + j) * tt_dtype_size(a->mask_type);
 }
 
+void attention_multiply(const eng_flavor *f, int64_t words, attention_left a, int64_t rows, attention_right b, int64_t n, bool whole,
+                        float *c, int64_t ldc, bool accumulate) {
+    const char *panel = b.at;
+    for (int64_t j = 0; j < n; j += f->nr, panel += b.panel) {
+        const bool wide = n - j > f->nr / 2;
+        const int64_t most = wide ? f->nr : f->nr / 2;
+        f->direct[wide][rows](words, a.at, a.row, a.step, panel, b.ld, c + j, ldc, accumulate, whole ? most : eng_min(n - j, most));
+    }
+}
+
 /* How a tile of scores is to become weights: `rows` rows from row i on, keys from j on. */
 static eng_scores attention_scores(const attention *a, int64_t b, int64_t h, int64_t i, int64_t j, int64_t rows, int64_t keys,
                                    int64_t ld) {
@@ -176,17 +186,6 @@ typedef struct pass {
     bool bold;
 } pass;
 
-/* c[rows, n] (+)= a b: a tile's rows, all of whose columns are written where `whole`. */
-static void multiply(const eng_flavor *f, int64_t words, const char *a, int64_t row_bytes, int64_t rows, const char *b, int64_t ldb,
-                     int64_t panel, int64_t n, bool whole, float *c, int64_t ldc, bool accumulate) {
-    for (int64_t j = 0; j < n; j += f->nr, b += panel) {
-        const bool wide = n - j > f->nr / 2;
-        const int64_t most = wide ? f->nr : f->nr / 2;
-        f->direct[wide][rows](words, a, row_bytes, 4, b, ldb, c + j, ldc, accumulate,
-                              whole ? most : eng_min(n - j, most));
-    }
-}
-
 /* Rows i .. of the block, tile n of it, meet keys k0 .. */
 static void tile(pass *t, int64_t n, int64_t i, int64_t rows, int64_t k0) {
     const attention *a = &t->p->a;
@@ -200,8 +199,8 @@ static void tile(pass *t, int64_t n, int64_t i, int64_t rows, int64_t k0) {
     float *const sums = t->sums + i * t->columns;
     eng_attend_result result;
     do {
-        multiply(f, words, t->q + i * t->row_bytes, t->row_bytes, rows, t->keys + k0 * words * 4, f->nr, words * f->nr * 4, keys, true,
-                 t->scores, t->ld, false);
+        attention_multiply(f, words, (attention_left){t->q + i * t->row_bytes, t->row_bytes, 4}, rows,
+                           (attention_right){t->keys + k0 * words * 4, f->nr, words * f->nr * 4}, keys, true, t->scores, t->ld, false);
         scores.bold = t->bold;
         result = a->kernels->attend(&scores, t->scores, seen);
         t->bold = t->bold && result != ENG_ATTEND_AGAIN;
@@ -209,9 +208,10 @@ static void tile(pass *t, int64_t n, int64_t i, int64_t rows, int64_t k0) {
     if (result == ENG_ATTEND_SHRINKS && k0 > 0)
         a->kernels->scale_rows(TT_F32, sums, t->columns, sums, t->columns, rows, a->ev, seen->shrink);
     const bool in_place = values_lie_well(a);
-    const char *values = in_place ? t->values + k0 * a->ev * 4 : t->values + k0 / KEYS * block_words(a) * t->columns * 4;
-    multiply(f, eng_words(f, keys), (const char *)t->scores, t->ld * 4, rows, values, in_place ? a->ev : f->nr,
-             in_place ? f->nr * 4 : eng_words(f, packed) * f->nr * 4, a->ev, !in_place, sums, t->columns, k0 > 0);
+    const attention_right values = {in_place ? t->values + k0 * a->ev * 4 : t->values + k0 / KEYS * block_words(a) * t->columns * 4,
+                                    in_place ? a->ev : f->nr, in_place ? f->nr * 4 : eng_words(f, packed) * f->nr * 4};
+    attention_multiply(f, eng_words(f, keys), (attention_left){t->scores, t->ld * 4, 4}, rows, values, a->ev, !in_place, sums, t->columns,
+                       k0 > 0);
     if (k0 + KEYS >= (a->causal ? eng_min(a->s, row + rows) : a->s))
         a->kernels->scale_rows(a->dtype, t->p->out + (t->head * a->l + row) * a->ev * a->bytes, a->ev, sums, t->columns, rows, a->ev, seen->inverse);
 }

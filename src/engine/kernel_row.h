@@ -219,23 +219,26 @@ INLINE vf masked(const tt_dtype type, const void *mask, int64_t i, int64_t n, vf
         }                                                                                                    \
     } while (0)
 
-/* scores -> p = exp(score * scale + mask - lse); dp -> p (dp - delta) scale; both 0 from n to width */
-INLINE void attend_backward_typed(const tt_dtype mask_type, float *scores, float *dp, int64_t n,
-                                  int64_t width, float scale, const void *mask, float lse, float delta) {
-    const vf factor = v_set(scale), shift = v_set(lse), d = v_set(delta);
-    EACH_VECTOR(n, const vf s = masked(mask_type, mask, i, left, v_load_n(scores + i, left) * factor);
-                const vf p = v_exp(s - shift); const vf ds = p * (v_load_n(dp + i, left) - d) * factor;
-                v_store_n(scores + i, p, left); v_store_n(dp + i, ds, left););
-    if (width > n) {
-        memset(scores + n, 0, (size_t)(width - n) * 4);
-        memset(dp + n, 0, (size_t)(width - n) * 4);
-    }
+/* What a vector of scores and dp becomes (kernels.h); 0 beyond what the row sees. */
+INLINE void weigh(const tt_dtype mask_type, const eng_weighing *t, const float *scores, const float *dp, int64_t i, vf *p, vf *ds) {
+    const float log2e = 1.44269504f;
+    vf s = v_load(scores + i);
+    if (t->mask)
+        s = masked(mask_type, t->mask, i, t->n - i, s * v_set(t->scale));
+    s = v_exp2_below(v_fma(s, v_set(t->mask ? log2e : t->scale * log2e), v_set(-t->lse * log2e)));
+    *p = v_first_n(s, t->n - i, v_zero());
+    *ds = v_first_n(s * v_fma(v_load(dp + i), v_set(t->scale), v_set(-t->delta * t->scale)), t->n - i, v_zero());
 }
 
-static void attend_backward(float *scores, float *dp, int64_t n, int64_t width, float scale,
-                            tt_dtype mask_type, const void *mask, float lse, float delta) {
-#define CALL(T) attend_backward_typed(T, scores, dp, n, width, scale, mask, lse, delta)
-    BY_MASK_TYPE(mask_type, CALL);
+static void attend_backward(const eng_weighing *t, float *scores, float *dp) {
+#define CALL(T)                                                                                              \
+    for (int64_t i = 0; i < t->width; i += SIMD_VL) {                                                        \
+        vf p, ds;                                                                                            \
+        weigh(T, t, scores, dp, i, &p, &ds);                                                                 \
+        v_store(scores + i, p);                                                                              \
+        v_store(dp + i, ds);                                                                                 \
+    }
+    BY_MASK_TYPE(t->mask_type, CALL);
 #undef CALL
 }
 
@@ -250,10 +253,16 @@ static void scale_rows(tt_dtype type, void *dst, int64_t ldd, const float *x, in
 #undef CALL
 }
 
-static float dot(const float *a, const float *b, int64_t n) {
-    vf sum = v_zero();
-    EACH_VECTOR(n, sum = v_fma(v_load_n(a + i, left), v_load_n(b + i, left), sum););
-    return v_sum(sum);
+/* y[r] = the sum of a[r] b[r]; rows of n */
+static void row_dots(tt_dtype type, const void *a, const void *b, int64_t rows, int64_t n, float *y) {
+#define CALL(T)                                                                                              \
+    for (int64_t r = 0; r < rows; r++) {                                                                     \
+        vf sum = v_zero();                                                                                   \
+        EACH_VECTOR(n, sum = v_fma(v_get_n(T, a, r * n + i, left), v_get_n(T, b, r * n + i, left), sum););   \
+        y[r] = v_sum(sum);                                                                                   \
+    }
+    BY_TYPE(type, CALL);
+#undef CALL
 }
 
 /* dst += src */

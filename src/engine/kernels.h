@@ -124,6 +124,14 @@ typedef struct eng_attended {
 /* AGAIN: sums are far from 1; the scores are lost, and nothing is changed otherwise. */
 typedef enum eng_attend_result { ENG_ATTEND_DONE, ENG_ATTEND_SHRINKS, ENG_ATTEND_AGAIN } eng_attend_result;
 
+/* A row of scores on the way to its gradient: it sees the first n of `width` keys, mask NULL: all of those. */
+typedef struct eng_weighing {
+    int64_t n, width;
+    float scale, lse, delta;
+    tt_dtype mask_type;
+    const void *mask;
+} eng_weighing;
+
 typedef struct eng_kernels {
     eng_flavor f32, bf16, f16, f64;
     eng_flavor quads; /* words of four bytes, unsigned in A and signed in B, and sums in i32; mr 0: none */
@@ -173,12 +181,13 @@ typedef struct eng_kernels {
     /* Scores -> exp(score * scale + mask - top) in place, as f32 or bf16, zero where a row does not see; whole vectors of a row are
      * read and written. Raises top first where a score is higher. */
     eng_attend_result (*attend)(const eng_scores *, float *scores, eng_attended *);
-    /* scores -> p = exp(score * scale + mask - lse), dp -> p (dp - delta) scale; zero from n to width */
-    void (*attend_backward)(float *scores, float *dp, int64_t n, int64_t width, float scale,
-                            tt_dtype mask_type, const void *mask, float lse, float delta);
+    /* scores -> p = exp(score * scale + mask - lse), dp -> p (dp - delta) scale; whole vectors of a row are read and written. pair: of
+     * two rows ld apart, as words of bf16 and, of the latter, also as rows of bf16 2 ld apart; NULL: none */
+    void (*attend_backward)(const eng_weighing *, float *scores, float *dp);
+    void (*attend_backward_pair)(const eng_weighing *, const float *scores, const float *dp, int64_t ld, float *p, float *ds, uint16_t *ds_rows);
     /* dst[r] = x[r] factors[r]; rows of n, strides in elements; dst may be x */
     void (*scale_rows)(tt_dtype type, void *dst, int64_t ldd, const float *x, int64_t ld, int64_t rows, int64_t n, const float *factors);
-    float (*dot)(const float *a, const float *b, int64_t n);
+    void (*row_dots)(tt_dtype type, const void *a, const void *b, int64_t rows, int64_t n, float *y); /* of n elements each */
     void (*add)(float *dst, const float *src, int64_t n); /* dst += src */
     /* y = the first largest of k rows, element by element; the last NaN if there are any */
     void (*larger_rows)(const float *const *rows, int64_t k, int64_t n, float *y);

@@ -40,6 +40,30 @@ INLINE void store_pairs(void *p, vf v, int64_t n) {
 #define ATTEND(name)      attend_pair_##name
 #define ATTEND_STORE_BF16 store_pairs
 #include "engine/kernel_attend.h"
+/* Two vectors, rounded, as the words of a pair of rows; those that are not to be joined as rows too. */
+INLINE void store_words(float *words, vf first, vf second, uint16_t *rows, int64_t row) {
+    static const uint16_t order[32] = {0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
+                                       8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
+    const __m512i both = (__m512i)_mm512_cvtne2ps_pbh((__m512)second, (__m512)first);
+    v_store(words, (vf)_mm512_permutexvar_epi16(_mm512_loadu_si512(order), both));
+    if (rows) {
+        _mm256_storeu_si256((__m256i *)(void *)rows, _mm512_castsi512_si256(both));
+        _mm256_storeu_si256((__m256i *)(void *)(rows + row), _mm512_extracti64x4_epi64(both, 1));
+    }
+}
+static void attend_backward_pair(const eng_weighing *t, const float *scores, const float *dp, int64_t ld, float *p, float *ds,
+                                 uint16_t *ds_rows) {
+#define CALL(T)                                                                                              \
+    for (int64_t i = 0; i < t->width; i += SIMD_VL) {                                                        \
+        vf p0, p1, ds0, ds1;                                                                                 \
+        weigh(T, &t[0], scores, dp, i, &p0, &ds0);                                                           \
+        weigh(T, &t[1], scores + ld, dp + ld, i, &p1, &ds1);                                                 \
+        store_words(p + i, p0, p1, NULL, 0);                                                                 \
+        store_words(ds + i, ds0, ds1, ds_rows + i, 2 * ld);                                                  \
+    }
+    BY_MASK_TYPE(t->mask_type, CALL);
+#undef CALL
+}
 static void narrow_pair_rows(tt_dtype type, void *dst, int64_t ldd, const float *src, int64_t ld, int64_t rows, int64_t n) {
     if (type != TT_BF16) {
         narrow_rows(type, dst, ldd, src, ld, rows, n);
@@ -110,16 +134,17 @@ INLINE vu u_dot_quads(vu a, vu b, vu c) { return (vu)_mm512_dpbusd_epi32((__m512
      .dots = DOTS_LIST(dots_pair_),                                                                          \
      .pack_dots = dots_pair_pack,                                                                            \
      .stream = stream_pair_all}
-#define AVX512_TABLE(BF16, QUADS, ATTEND, NARROW)                                                                               \
+#define AVX512_TABLE(BF16, QUADS, ATTEND, PAIR, NARROW)                                                                         \
     {.f32 = FLAVOR_WIDENED(f32, 4, DIRECT_F32),                                                              \
      .quads = QUADS,                                                                                         \
      .bf16 = BF16,                                                                                           \
      .f16 = FLAVOR_WIDENED(f16, 2, {{NULL}}),                                                                \
      .f64 = FLAVOR_F64,                                                                                      \
      .attend = ATTEND,                                                                                       \
+     .attend_backward_pair = PAIR,                                                                           \
      .narrow_rows = NARROW,                                                                                  \
      KERNELS_SHARED}
 
-const eng_kernels eng_kernels_avx512 = AVX512_TABLE(FLAVOR_WIDENED(bf16, 2, {{NULL}}), {0}, attend_rows, narrow_rows);
-const eng_kernels eng_kernels_avx512_bf16 = AVX512_TABLE(FLAVOR_PAIRS, FLAVOR_QUADS, attend_pair_rows, narrow_pair_rows);
+const eng_kernels eng_kernels_avx512 = AVX512_TABLE(FLAVOR_WIDENED(bf16, 2, {{NULL}}), {0}, attend_rows, NULL, narrow_rows);
+const eng_kernels eng_kernels_avx512_bf16 = AVX512_TABLE(FLAVOR_PAIRS, FLAVOR_QUADS, attend_pair_rows, attend_backward_pair, narrow_pair_rows);
 #endif

@@ -747,7 +747,8 @@ TEST(attention_and_its_gradient) {
             one_attention((heads){530, 530, 5, true, true, .4}, types[t]);
             one_attention((heads){60, 77, 33, false, false, .4}, types[t]);
             one_attention((heads){31, 1100, 20, false, false, 4}, types[t]); /* powers leave the range of small scores */
-            one_attention((heads){530, 530, 5, true, false, 8}, types[t]);
+            one_attention((heads){530, 530, 6, true, false, 8}, types[t]);
+            one_attention((heads){261, 271, 36, true, false, .4}, types[t]);
         }
     });
 }
