@@ -58,7 +58,7 @@ FAST_CLONES static void every_other(float *d, const float *x, int64_t n) {
 }
 
 /* Columns first, first + step .. of a row, -inf where they lie outside; row NULL: all outside. */
-static void lay_out_row(float *d, const float *row, int64_t first, int64_t step, int64_t size, int64_t n) {
+FAST_CLONES static void lay_out_row(float *d, const float *row, int64_t first, int64_t step, int64_t size, int64_t n) {
     const int64_t lo = !row ? n : first < 0 ? eng_min(n, (-first + step - 1) / step) : 0;
     const int64_t hi = first >= size ? lo : eng_max(lo, eng_min(n, (size - 1 - first) / step + 1));
     for (int64_t i = 0; i < lo; i++)
@@ -81,25 +81,41 @@ static int64_t phase_floats(const max_pool *p) {
     return (p->rows + 1) * p->pitch;
 }
 
+/* The row beyond the last is read as far as taps reach to the right. */
 static void lay_out(const max_pool *p, const float *x, int64_t first_row, float *laid) {
+    const int64_t beyond = eng_min(p->pitch, (p->k[1] - 1) * p->d[1] / p->s[1]);
     for (int a = 0; a < p->n_phases[0]; a++)
         for (int b = 0; b < p->n_phases[1]; b++, laid += phase_floats(p))
             for (int64_t r = 0; r <= p->rows; r++) {
                 const int64_t h = (first_row + r) * p->s[0] + p->phases[0][a] - p->p[0];
                 const bool inside = r < p->rows && h >= 0 && h < p->in[0];
-                lay_out_row(laid + r * p->pitch, inside ? x + h * p->in[1] : NULL, p->phases[1][b] - p->p[1], p->s[1], p->in[1], p->pitch);
+                lay_out_row(laid + r * p->pitch, inside ? x + h * p->in[1] : NULL, p->phases[1][b] - p->p[1], p->s[1], p->in[1],
+                            r < p->rows ? p->pitch : beyond);
             }
 }
 
-static void max_pool_band(const max_pool *p, const float *x, int64_t first, int64_t rows, float *laid, float *y, int64_t *index) {
-    const int64_t n = rows * p->pitch;
-    float *best = laid + p->n_phases[0] * p->n_phases[1] * phase_floats(p);
-    int32_t *at = (int32_t *)(void *)(best + p->band * p->pitch), *column = at + p->band * p->pitch;
-    lay_out(p, x, first, laid);
+/* Where a task keeps what: the phases, then the best so far and where, and of each column its first tap inside. */
+static float *best_of(const max_pool *p, float *laid) {
+    return laid + p->n_phases[0] * p->n_phases[1] * phase_floats(p);
+}
+static int32_t *column_of(const max_pool *p, float *laid) {
+    return (int32_t *)(void *)(best_of(p, laid) + 2 * p->band * p->pitch);
+}
+
+static void set_columns(const max_pool *p, float *laid) {
+    int32_t *column = column_of(p, laid);
     for (int64_t c = 0; c < p->pitch; c++) {
         const int64_t w = c * p->s[1] - p->p[1];
         column[c] = (int32_t)(first_inside(w, p->d[1], p->k[1]) - w);
     }
+}
+
+static void max_pool_band(const max_pool *p, const float *x, int64_t first, int64_t rows, float *laid, float *y, int64_t *index) {
+    const int64_t n = rows * p->pitch;
+    float *best = best_of(p, laid);
+    int32_t *at = (int32_t *)(void *)(best + p->band * p->pitch);
+    const int32_t *column = column_of(p, laid);
+    lay_out(p, x, first, laid);
     for (int64_t r = 0; r < rows; r++) {
         const int64_t h = (first + r) * p->s[0] - p->p[0];
         begin_row((int32_t)((first_inside(h, p->d[0], p->k[0]) - h) * p->in[1]), column, p->pitch, best + r * p->pitch, at + r * p->pitch);
@@ -188,6 +204,8 @@ static void max_pool_task(void *context, int64_t task, int worker) {
     const int64_t last = eng_min(p->planes, (task + 1) * p->per_task), in = p->in[0] * p->in[1], out = p->out[0] * p->out[1];
     float *room = eng_scratch_need(ENG_SLOT_A, (max_pool_floats(p) + (p->widen ? (size_t)(in + out) : 0)) * sizeof *room);
     float *wide = room + max_pool_floats(p), *largest = wide + in;
+    if (p->index)
+        set_columns(p, room);
     for (int64_t plane = task * p->per_task; plane < last; plane++) {
         const char *x = p->x + plane * in * p->size;
         char *y = p->y + plane * out * p->size;
