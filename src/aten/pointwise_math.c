@@ -88,6 +88,14 @@ LOWER_FN(lower_pw_sign) {
         return elem_end(&e, e.v[0]);
     if (tt_dtype_class(e.common) == TT_CLASS_UINT)
         return elem_end(&e, hlo_convert(e.g, elem_compare(&e, "NE", e.v[0], 0), e.common));
+    if (tt_is_complex(e.common)) {
+        hlo_ref re = hlo_unary(e.g, HLO_REAL, e.v[0]), im = hlo_unary(e.g, HLO_IMAG, e.v[0]), r = hlo_unary(e.g, HLO_ABS, e.v[0]);
+        e.type.dtype = tt_dtype_real(e.common);
+        hlo_ref none = elem_compare(&e, "EQ", r, 0), zero = elem_number(&e, 0);
+        re = hlo_select(e.g, none, zero, hlo_div(e.g, re, r));
+        im = hlo_select(e.g, none, zero, hlo_div(e.g, im, r));
+        return elem_end(&e, hlo_complex(e.g, re, im));
+    }
     hlo_ref s = hlo_unary(e.g, HLO_SIGN, e.v[0]);
     if (!tt_is_float(e.common))
         return elem_end(&e, s);

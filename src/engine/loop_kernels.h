@@ -497,8 +497,8 @@ ROW_EXTREMES(H, float, 2)
     }
 ROW_DOUBLE(k_row_add, 0, x + y)
 ROW_DOUBLE(k_row_multiply, 1, x *y)
-ROW_DOUBLE(k_row_maximum_raw, -__builtin_inf(), fmaximum(x, y))
-ROW_DOUBLE(k_row_minimum_raw, __builtin_inf(), fminimum(x, y))
+ROW_DOUBLE(k_row_maximum_raw, -__builtin_inf(), (x != x) | (x >= y) ? x : y)
+ROW_DOUBLE(k_row_minimum_raw, __builtin_inf(), (x != x) | (x <= y) ? x : y)
 ROW_EXTREMES(D, double, 8)
 
 #define ROW_INT_(name, T, start, expr)                                        \
