@@ -55,7 +55,7 @@ tt_status eng_ref_block(eng_run *run, const hlo_graph *g, const hlo_block *block
 /* ---- fast kernels ---- */
 /* C[m,n] = A[m,k] B[k,n], batched. a_transposed: A stored [k,m]; b_transposed: B stored [n,k]. Strides in elements between batches (0: shared).
  * dtype F32 F64 BF16 F16 (accumulates in f32, f64 for F64) and I8->I32; c_dtype: dtype or F32. Row strides lda, ldb, ldc in elements.
- * Epilogue (may be NULL): bias per column added in c's accumulate type before rounding - only where bit-equal is not asked for. */
+ * follow: NULL, or who waits for C. */
 typedef struct eng_gemm_args {
     tt_dtype dtype, c_dtype;
     int64_t batch, m, n, k, lda, ldb, ldc, stride_a, stride_b, stride_c;
