@@ -8,7 +8,7 @@
 #include "engine/fast_conv.h"
 #include <string.h>
 
-enum { LEAST_CHANNELS = 16, LEAST_TILES = 96, ROWS = 70, COLUMNS = 64, NEAR = 480 << 10, TASKS = 8, SPAN_TILES = 384, MOST_DEPTH = 3 };
+enum { LEAST_CHANNELS = 16, LEAST_TILES = 64, MANY_TILES = 192, FEW_SUMS = 5 << 18, ROWS = 70, COLUMNS = 64, NEAR = 480 << 10, TASKS = 8, SPAN_TILES = 384, MOST_DEPTH = 3 };
 
 /* Tiles of one residue modulo the dilation are neighbours; those of all residues are in one chunk. */
 typedef struct winograd {
@@ -17,6 +17,7 @@ typedef struct winograd {
     int64_t step_y, step;            /* the dilations: between rows and columns of a tile */
     int64_t chunk_y, chunk;          /* tiles of a residue in a chunk: down and across */
     int64_t chunks_y, chunks_x, all; /* chunks of a plane, and of all */
+    int64_t planes, plane_tiles;     /* small planes of several images are one chunk */
     int64_t tiles;                   /* of a chunk */
     int64_t mr, block_rows, row_blocks, block_columns, column_blocks;
     int64_t spans, span; /* of chunks */
@@ -66,20 +67,20 @@ static void turn_window(const eng_kernels *kernels, const window *w, float *to) 
 /* What a task works on: rows of group g from i on, columns from j on. */
 typedef struct part {
     const winograd *w;
-    int64_t g, i, rows, j, columns, chunk;
+    int64_t g, i, rows, j, columns;
     float *x, *y, *u, *v; /* turned, and their transforms: of y as [product][row panel][tile][row], of x as [product][panel][tile][lane] */
     int64_t ldx, ldy, ldu, ldv;
 } part;
 
-/* Where a chunk lies: image and plane of y's gradient, row and column of its first tile. */
+/* Where a chunk lies: image and plane of y's gradient, how many images, row and column of its first tile. */
 typedef struct place {
-    int64_t n, z, top, left;
+    int64_t n, z, images, top, left;
 } place;
 
 static place place_of(const winograd *w, int64_t chunk) {
-    const int64_t plane = chunk / w->chunks_x / w->chunks_y, planes = w->c->dim[0].n_taps;
-    return (place){plane / planes, plane % planes, chunk / w->chunks_x % w->chunks_y * w->chunk_y * 2 * w->step_y,
-                   chunk % w->chunks_x * w->chunk * 2 * w->step};
+    const int64_t plane = chunk / w->chunks_x / w->chunks_y * w->planes, deep = w->c->dim[0].n_taps;
+    return (place){plane / deep, plane % deep, eng_min(w->planes, w->c->channels - plane / deep),
+                   chunk / w->chunks_x % w->chunks_y * w->chunk_y * 2 * w->step_y, chunk % w->chunks_x * w->chunk * 2 * w->step};
 }
 
 /* Row of a window in which a line of tiles, all of one residue, starts. */
@@ -93,16 +94,19 @@ static void transform_x(const part *p, const place *at, int64_t z) {
     const winograd *w = p->w;
     const conv *c = w->c;
     const conv_dim *d = c->dim;
-    const window x = {.from = (const float *)(const void *)c->x + p->g * c->x_group + at->n * c->x_channel + p->j * c->x_batch + z * d[0].x,
+    window x = {.from = (const float *)(const void *)c->x + p->g * c->x_group + at->n * c->x_channel + p->j * c->x_batch + z * d[0].x,
                       .channel = c->x_batch, .row = d[1].x, .column = d[2].x, .in_y = d[1].in, .in_x = d[2].in,
                       .top = at->top + d[1].at[0], .left = at->left + d[2].at[0], .rows = 2 * w->step_y * (w->chunk_y + 1),
                       .width = 2 * w->step * (w->chunk + 1), .n = p->columns, .ld = p->ldx};
-    turn_window(c->kernels, &x, p->x);
     const int64_t row = x.width * x.ld, nr = w->f->nr;
-    for (int64_t line = 0; line < w->chunk_y * w->step_y * w->step; line++)
-        for (int64_t j = 0; j < p->columns; j += nr / 2)
-            c->kernels->winograd_grad_x(p->x + line_start(w, line) * row + line % w->step * x.ld + j, w->step_y * row, w->step * x.ld, w->chunk,
-                                        p->v + (j / nr * w->tiles + line * w->chunk) * nr + j % nr, nr, p->ldv);
+    for (int64_t i = 0; i < at->images; i++, x.from += c->x_channel) {
+        turn_window(c->kernels, &x, p->x);
+        for (int64_t line = 0; line < w->chunk_y * w->step_y * w->step; line++)
+            for (int64_t j = 0; j < p->columns; j += nr / 2)
+                c->kernels->winograd_grad_x(p->x + line_start(w, line) * row + line % w->step * x.ld + j, w->step_y * row, w->step * x.ld,
+                                            w->chunk, p->v + (j / nr * w->tiles + i * w->plane_tiles + line * w->chunk) * nr + j % nr, nr,
+                                            p->ldv);
+    }
 }
 
 /* The same of y's gradient. */
@@ -110,21 +114,23 @@ static void transform_y(const part *p, const place *at) {
     const winograd *w = p->w;
     const conv *c = w->c;
     const conv_dim *d = c->dim;
-    const window y = {.from = (const float *)(const void *)c->w + p->g * c->w_group + at->n * c->w_channel + p->i * c->w_out + d[0].weight[at->z] * d[0].w,
+    window y = {.from = (const float *)(const void *)c->w + p->g * c->w_group + at->n * c->w_channel + p->i * c->w_out + d[0].weight[at->z] * d[0].w,
                       .channel = c->w_out, .row = d[1].w, .column = d[2].w, .in_y = d[1].n_taps, .in_x = d[2].n_taps, .top = at->top,
                       .left = at->left, .rows = 2 * w->step_y * w->chunk_y, .width = 2 * w->step * w->chunk, .n = p->rows, .ld = p->ldy};
-    turn_window(c->kernels, &y, p->y);
     const int64_t row = y.width * y.ld;
-    for (int64_t line = 0; line < w->chunk_y * w->step_y * w->step; line++)
-        for (int64_t i = 0; i < p->rows; i += w->mr) {
-            const int64_t m = eng_min(w->mr, p->rows - i);
-            c->kernels->winograd_grad_y(p->y + line_start(w, line) * row + line % w->step * y.ld + i, w->step_y * row, w->step * y.ld, w->chunk, m,
-                                        p->u + i * w->tiles + line * w->chunk * m, p->ldu);
-        }
+    for (int64_t n = 0; n < at->images; n++, y.from += c->w_channel) {
+        turn_window(c->kernels, &y, p->y);
+        for (int64_t line = 0; line < w->chunk_y * w->step_y * w->step; line++)
+            for (int64_t i = 0; i < p->rows; i += w->mr) {
+                const int64_t m = eng_min(w->mr, p->rows - i);
+                c->kernels->winograd_grad_y(p->y + line_start(w, line) * row + line % w->step * y.ld + i, w->step_y * row, w->step * y.ld,
+                                            w->chunk, m, p->u + i * w->tiles + (n * w->plane_tiles + line * w->chunk) * m, p->ldu);
+            }
+    }
 }
 
-/* Adds a chunk's products to sums. */
-static void multiply(const part *p, float *sums, bool accumulate) {
+/* Adds the products of a chunk of so many tiles to sums. */
+static void multiply(const part *p, int64_t tiles, float *sums, bool accumulate) {
     const winograd *w = p->w;
     const eng_flavor *f = w->f;
     for (int64_t q = 0; q < 16; q++)
@@ -136,9 +142,9 @@ static void multiply(const part *p, float *sums, bool accumulate) {
                 const float *u = p->u + q * p->ldu + i * w->tiles;
                 float *to = sums + (q * w->block_rows + i) * w->ld_sums + j;
                 if (n > f->nr / 2 || !f->direct[0][m])
-                    f->tile[m](w->tiles, u, v, to, w->ld_sums, accumulate, n);
+                    f->tile[m](tiles, u, v, to, w->ld_sums, accumulate, n);
                 else
-                    f->direct[0][m](w->tiles, u, 4, m * 4, v, f->nr, to, w->ld_sums, accumulate, n);
+                    f->direct[0][m](tiles, u, 4, m * 4, v, f->nr, to, w->ld_sums, accumulate, n);
             }
         }
 }
@@ -174,7 +180,7 @@ static void products_task(void *context, int64_t task, int worker) {
             if (z < 0 || z >= deep->in)
                 continue;
             transform_x(&p, &at, z);
-            multiply(&p, sums + q * sums_size(w), begun[q]);
+            multiply(&p, at.images * w->plane_tiles, sums + q * sums_size(w), begun[q]);
             begun[q] = true;
         }
     }
@@ -240,13 +246,18 @@ static bool set_tiles(winograd *w) {
     w->chunk_y = eng_blocks(down, eng_blocks(down, eng_max(1, most / (together * w->chunk))));
     w->chunks_x = eng_blocks(across, w->chunk);
     w->chunks_y = eng_blocks(down, w->chunk_y);
-    w->all = c->channels * d[0].n_taps * w->chunks_x * w->chunks_y;
-    w->tiles = together * w->chunk * w->chunk_y;
-    const int64_t all = w->all * w->tiles, parts = c->groups * w->row_blocks * w->column_blocks;
+    w->plane_tiles = together * w->chunk * w->chunk_y;
+    const bool small = w->chunks_x * w->chunks_y * d[0].n_taps * d[0].out == 1;
+    w->planes = small ? eng_blocks(c->channels, eng_blocks(c->channels, eng_max(1, most / w->plane_tiles))) : 1;
+    w->tiles = w->planes * w->plane_tiles;
+    w->all = eng_blocks(c->channels, w->planes) * d[0].n_taps * w->chunks_x * w->chunks_y;
+    const int64_t all = c->channels * d[0].n_taps * w->chunks_x * w->chunks_y * w->plane_tiles, parts = c->groups * w->row_blocks * w->column_blocks;
     w->spans = eng_max(1, eng_min(eng_min(w->all, all / SPAN_TILES), eng_blocks(TASKS, parts)));
     w->span = eng_blocks(w->all, w->spans);
     w->spans = eng_blocks(w->all, w->span);
-    return all >= LEAST_TILES && 4 * all * 10 <= 15 * c->channels * d[0].n_taps * d[1].n_taps * d[2].n_taps;
+    /* many sums leave the caches: more tiles must be worth it */
+    const bool few = parts * d[0].out * sums_size(w) <= FEW_SUMS;
+    return all >= (few ? LEAST_TILES : MANY_TILES) && 4 * all * 10 <= 15 * c->channels * d[0].n_taps * d[1].n_taps * d[2].n_taps;
 }
 
 tt_status conv_by_winograd_grad(const conv *c, bool *out_done) {
