@@ -59,7 +59,7 @@ INLINE vf ATTEND(all)(const bool to_bf16, const eng_scores *t, float *scores, co
 static void ATTEND(lower)(const eng_scores *t, float *scores, const int64_t *sees, float scale, const float *top) {
     for (int64_t r = 0; r < t->rows; r++)
         for (int64_t i = 0; i < sees[r]; i += SIMD_VL)
-            v_store(scores + r * t->ld + i, v_fma(v_load(scores + r * t->ld + i), v_set(scale), v_set(-top[r])));
+            v_store(scores + r * t->ld + i, v_load(scores + r * t->ld + i) * v_set(scale) - v_set(top[r])); /* no multiply-add: top was rounded */
 }
 
 INLINE eng_attend_result ATTEND(typed)(const tt_dtype mask_type, const eng_scores *t, float *scores, eng_attended *seen) {

@@ -66,8 +66,8 @@ def test_attention(heads, kind):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("queries, keys", [(1, 5), (8, 8), (70, 40), (130, 600)])
-def test_attention_of_rows_that_are_masked_by_the_smallest_number(dtype, queries, keys):
-    """They see all keys alike; scores so large are not scaled before the highest is taken off."""
+def test_attention_of_huge_scores(dtype, queries, keys):
+    """A row masked by the smallest number sees all keys alike; scores so large are not scaled before the highest is taken off."""
     torch.manual_seed(5)
     q, k, v = (torch.randn(1, 2, n, 16, dtype=dtype) for n in (queries, keys, keys))
     mask = torch.zeros(queries, keys, dtype=dtype)
@@ -78,6 +78,10 @@ def test_attention_of_rows_that_are_masked_by_the_smallest_number(dtype, queries
     mean = v.double().mean(-2, keepdim=True).to(dtype).expand_as(want)
     want[..., queries // 3 :, :] = mean[..., queries // 3 :, :]
     tolerance = 1e-5 if dtype == torch.float32 else 1e-2
+    torch.testing.assert_close(got, want, rtol=tolerance, atol=tolerance)
+    k[..., 1, 3] = 1e30
+    want = F.scaled_dot_product_attention(q.double(), k.double(), v.double()).to(dtype)
+    got = F.scaled_dot_product_attention(q.to("tpu"), k.to("tpu"), v.to("tpu")).cpu()
     torch.testing.assert_close(got, want, rtol=tolerance, atol=tolerance)
 
 
