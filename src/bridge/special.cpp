@@ -312,16 +312,17 @@ static bool equal(const Tensor &self, const Tensor &other) {
     return self.numel() == 0 || at::all(at::eq(self, other)).item<bool>();
 }
 
-// How many of n bytes, which are 0 or 1, are 1.
+// How many of n bytes are not 0: a bool that nobody initialized may be any byte.
 static int64_t count_ones(const uint8_t *p, int64_t n) {
+    const uint64_t low = 0x7f7f7f7f7f7f7f7full;
     int64_t count = 0, i = 0;
     for (; i + 8 <= n; i += 8) {
         uint64_t eight;
         std::memcpy(&eight, p + i, 8);
-        count += static_cast<int64_t>(eight * 0x0101010101010101ull >> 56);
+        count += __builtin_popcountll((((eight & low) + low) | eight) & ~low);
     }
     for (; i < n; i++)
-        count += p[i];
+        count += p[i] != 0;
     return count;
 }
 

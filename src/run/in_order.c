@@ -39,13 +39,20 @@ static bool meet(const tt_tensor *a, const tt_tensor *b, bool anywhere) {
     return anywhere || (from[0] < to[1] && from[1] < to[0]);
 }
 
-/* Does element j touch what an element of [from, j) writes? */
+/* Does t touch what an element of [from, j) writes? */
+static bool meets_written(const tt_call *call, const tt_tensor *t, int n, int from, int j, bool anywhere) {
+    for (int target = 0; target < call->n_targets; target += n)
+        for (int i = from; i < j; i++)
+            if (meet(t, call->targets[target + i], anywhere)) return true;
+    return false;
+}
+
+/* Does element j, which may read one tensor that is no list too, touch what an element of [from, j) writes? */
 static bool meets_before(const tt_call *call, int n, int from, int j, bool anywhere) {
-    for (int a = 0; a < call->n_args; a++) {
-        if (call->args[a].tag != TT_ARG_TENSORS || !call->args[a].n) continue;
-        for (int target = 0; target < call->n_targets; target += n)
-            for (int i = from; i < j; i++)
-                if (meet(call->args[a].u.tensors[j], call->targets[target + i], anywhere)) return true;
+    for (int i = 0; i < call->n_args; i++) {
+        const tt_arg *a = &call->args[i];
+        const tt_tensor *t = a->tag == TT_ARG_TENSOR ? a->u.tensor : a->tag == TT_ARG_TENSORS && a->n ? a->u.tensors[j] : NULL;
+        if (meets_written(call, t, n, from, j, anywhere)) return true;
     }
     return false;
 }
@@ -55,7 +62,7 @@ bool tt_list_meets(const tt_call *call, const tt_key *key) {
     int n_tensors = 0;
     bool moves = false;
     for (int i = 0; n && i < call->n_args; i++)
-        if (call->args[i].tag == TT_ARG_TENSORS) n_tensors += call->args[i].n;
+        n_tensors += call->args[i].tag == TT_ARG_TENSORS ? call->args[i].n : call->args[i].tag == TT_ARG_TENSOR;
     if (n_tensors <= key->n_storages) return false; /* each has a storage of its own */
     for (int i = 0; i < key->n_slots; i++) moves |= key->slots[i].dim >= 0; /* where such a view is the key does not say */
     for (int j = 1; j < n; j++)

@@ -49,6 +49,11 @@ def test_nonzero(shape):
     assert torch.equal(y[mask], y.to("tpu")[mask.to("tpu")].cpu())
 
 
+def test_nonzero_of_bools_that_are_any_byte():
+    x = torch.tensor([128, 128, 0, 255, 1, 7, 0, 0, 2, 0, 0], dtype=torch.uint8).repeat(50).view(torch.bool)
+    assert torch.equal(torch.nonzero(x.view(torch.uint8)), torch.nonzero(x.to("tpu")).cpu())
+
+
 def complex_(*shape):
     return torch.complex(torch.randn(shape), torch.randn(shape))
 

@@ -101,6 +101,8 @@ def test_elements_that_meet_go_in_order(mode, shift):
     def run(device):
         a, b, c = torch.arange(4.0).to(device), torch.ones(4).to(device), lists(1, 5)[0].to(device)
         torch._foreach_add_([a, a], 1)
+        torch._foreach_mul_([b, b], torch.tensor(0.5).to(device))
+        torch._foreach_add_([b[0], a, b], b[0])
         torch._foreach_add_([a, b, a], [b, a, a], alpha=2.0 + shift)
         torch._foreach_mul_([a, b, a], [1.5, 2.0, 3.0])
         torch._foreach_add_([c[0], c[1], c[shift % 3]], 1)
