@@ -85,7 +85,7 @@ INLINE eng_attend_result ATTEND(typed)(const tt_dtype mask_type, const eng_score
     }
     const vf level = v_select(top == v_set(-INFINITY), v_zero(), top);
     v_store(shift, level * v_set(-log2e));
-    if (v_top(v_max(level, -level)) > 0x1p20f) {
+    if (v_bits(v_max(level, -level) > v_set(0x1p20f))) {
         v_store(shift, level);
         ATTEND(lower)(t, scores, sees, plain ? t->scale : 1, shift);
         v_store(shift, v_zero());
@@ -93,14 +93,14 @@ INLINE eng_attend_result ATTEND(typed)(const tt_dtype mask_type, const eng_score
     }
     const vf sum = t->to_bf16 ? ATTEND(all)(true, t, scores, sees, factor, shift) : ATTEND(all)(false, t, scores, sees, factor, shift);
     const vf total = v_fma(old, shrink, sum);
-    const vf wrong = v_select((total > v_set(0x1p-20f)) & (total < v_set(0x1p30f)), v_zero(), v_set(1));
-    if (t->bold && v_top(v_first_n(wrong, t->rows, v_zero())) > 0)
+    const uint32_t rows = (1u << t->rows) - 1;
+    if (t->bold && (v_bits((total > v_set(0x1p-20f)) & (total < v_set(0x1p30f))) & rows) != rows)
         return ENG_ATTEND_AGAIN;
     v_store(seen->top, top);
     v_store(seen->total, total);
     v_store(seen->shrink, shrink);
     v_store(seen->inverse, v_select(total == v_zero(), v_zero(), v_set(1) / total));
-    return v_top(v_first_n(v_set(1) - shrink, t->rows, v_zero())) != 0 ? ENG_ATTEND_SHRINKS : ENG_ATTEND_DONE;
+    return v_bits(shrink != v_set(1)) & rows ? ENG_ATTEND_SHRINKS : ENG_ATTEND_DONE;
 }
 
 static eng_attend_result ATTEND(rows)(const eng_scores *t, float *scores, eng_attended *seen) {

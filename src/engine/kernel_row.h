@@ -222,10 +222,10 @@ INLINE vf masked(const tt_dtype type, const void *mask, int64_t i, int64_t n, vf
 /* What a vector of scores and dp becomes (kernels.h); 0 beyond what the row sees. */
 INLINE void weigh(const tt_dtype mask_type, const eng_weighing *t, const float *scores, const float *dp, int64_t i, vf *p, vf *ds) {
     const float log2e = 1.44269504f;
-    vf s = v_load(scores + i);
+    vf s = v_load(scores + i) * v_set(t->scale);
     if (t->mask)
-        s = masked(mask_type, t->mask, i, t->n - i, s * v_set(t->scale));
-    s = v_exp2_below(v_fma(s, v_set(t->mask ? log2e : t->scale * log2e), v_set(-t->lse * log2e)));
+        s = masked(mask_type, t->mask, i, t->n - i, s);
+    s = v_exp2_below((s - v_set(t->lse)) * v_set(log2e)); /* the difference first: both may be huge */
     *p = v_first_n(s, t->n - i, v_zero());
     *ds = v_first_n(s * v_fma(v_load(dp + i), v_set(t->scale), v_set(-t->delta * t->scale)), t->n - i, v_zero());
 }

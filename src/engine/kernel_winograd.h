@@ -11,20 +11,6 @@ INLINE vi winograd_lanes(void) {
     return v;
 }
 
-/* A bit for each lane that is set. */
-INLINE uint32_t winograd_bits(vi mask) {
-#if SIMD == 512
-    return _mm512_movepi32_mask((__m512i)mask);
-#elif SIMD == 256
-    return (uint32_t)_mm256_movemask_ps((__m256)mask);
-#else
-    uint32_t bits = 0;
-    for (int i = 0; i < SIMD_VL; i++)
-        bits |= (uint32_t)(mask[i] & 1) << i;
-    return bits;
-#endif
-}
-
 /* Taking a row of n apart; writes whole vectors, zeros after the row. */
 static bool winograd_split(const float *x, int64_t n, int64_t step, float *even, float *odd) {
     const vi lane = winograd_lanes(), inside = lane & ((int32_t)step - 1);
@@ -37,7 +23,7 @@ static bool winograd_split(const float *x, int64_t n, int64_t step, float *even,
         v_store(even, __builtin_shuffle(a, b, first));
         v_store(odd, __builtin_shuffle(a, b, second));
     }
-    return winograd_bits(bad) != 0;
+    return v_bits(bad) != 0;
 }
 
 INLINE void winograd_b(vf d[4]) {
@@ -92,7 +78,7 @@ static uint32_t winograd_w(const float *w, int64_t k_words, int64_t tap_words, i
             _Pragma("GCC unroll 4") for (int r = 0; r < 4; r++) v_store_n(to + (4 * r + q) * ld, column[r], m);
         }
     }
-    return winograd_bits(bad);
+    return v_bits(bad);
 }
 
 INLINE void winograd_a(const vf m[4], vf out[2]) {
@@ -207,5 +193,5 @@ static bool winograd_grad_w(const float *sums, int64_t ld, int64_t spans, int64_
             _Pragma("GCC unroll 3") for (int q = 0; q < 3; q++) v_store_n(to + (3 * r + q) * to_ld + i, out[r][q], n - i);
         }
     }
-    return winograd_bits(bad) != 0;
+    return v_bits(bad) != 0;
 }

@@ -399,6 +399,20 @@ INLINE float v_top(vf a) {
 }
 #endif
 
+/* A bit for each lane of a mask. */
+INLINE uint32_t v_bits(vi mask) {
+#if SIMD == 512
+    return _mm512_movepi32_mask((__m512i)mask);
+#elif SIMD == 256
+    return (uint32_t)_mm256_movemask_ps((__m256)mask);
+#else
+    uint32_t bits = 0;
+    for (int i = 0; i < SIMD_VL; i++)
+        bits |= (uint32_t)(mask[i] & 1) << i;
+    return bits;
+#endif
+}
+
 /* y, which was computed from x, or x where that is NaN: with AVX-512 y has become NaN by itself. */
 INLINE vf v_keep_nan(vf x, vf y) {
 #if SIMD < 512
@@ -425,12 +439,12 @@ INLINE vf v_exp(vf x) {
     return v_keep_nan(x, v_scale2(p, n));
 }
 
-/* 2^x for x that is hardly above 0, as a softmax's, to 1e-7 of it, NaN kept: x - floor(x) passes a polynomial that is 1 at 0. */
+/* 2^x to 1e-7 of it, NaN kept, made for what is hardly above 0, as a softmax's: x - floor(x) passes a polynomial that is 1 at 0. */
 INLINE vf v_exp2_below(vf x) {
 #if SIMD == 512
     const vf n = x, r = (vf)_mm512_reduce_ps((__m512)x, 9); /* of -inf: 0 */
 #else
-    const vf c = v_max(v_set(-151.f), x), n = v_round(c - v_set(0.5f)), r = c - n;
+    const vf c = v_min(v_max(v_set(-151.f), x), v_set(130.f)), n = v_round(c - v_set(0.5f)), r = c - n;
 #endif
     vf p = v_fma(v_set(1.86713008e-3f), r, v_set(9.01703028e-3f));
     p = v_fma(p, r, v_set(5.57999132e-2f));

@@ -736,6 +736,37 @@ static void one_attention(heads h, tt_dtype t) {
     free(vg);
 }
 
+/* Scores of 0 but for some keys': all rows' weights are the mean of either. */
+TEST(attention_of_rows_that_differ) {
+    enum { L = 28, S = 1024, E = 2, FROM = 600, NOT = 4, HIGH = 12 };
+    static const double heights[] = {16, 96, 192, 352, 368, 512, 4096, 1e30}; /* powers of some are beyond numbers, by little and by much */
+    EACH_LEVEL({
+        for (int t = 0; t < 2; t++)
+            for (int i = 0; i < 16; i++) {
+                array in[3] = {array_of(types[t], 4, DIMS(1, 1, L, E)), array_of(types[t], 4, DIMS(1, 1, S, E)),
+                               array_of(types[t], 4, DIMS(1, 1, S, E))};
+                array out[2] = {array_of(types[t], 4, DIMS(1, 1, L, E)), array_of(TT_F32, 3, DIMS(1, 1, L))};
+                for (int64_t k = 0; k < in[0].n; k++)
+                    set(&in[0], k, k / E == NOT && i >= 8 ? NAN : k / E == HIGH && k % E == 0);
+                for (int64_t k = 0; k < in[1].n; k++) {
+                    set(&in[1], k, k / E >= FROM && k % E == 0 ? heights[i % 8] : 0);
+                    set(&in[2], k, k / E >= FROM ? 1 : -1);
+                }
+                CHECK(composite("tt.sdpa", "{causal = false, has_mask = false, scale = 1.0 : f64}", 3, in, 2, out));
+                bool right = true;
+                for (int64_t k = 0; k < out[0].n; k++)
+                    if (k / E == NOT && i >= 8)
+                        right = right && isnan(get(&out[0], k));
+                    else
+                        right = right && fabs(get(&out[0], k) - (k / E == HIGH ? 1 : 1 - 2. * FROM / S)) < 2e-3;
+                CHECK(right);
+                for (int k = 0; k < 3; k++)
+                    free(in[k].t.data);
+                free(out[0].t.data), free(out[1].t.data);
+            }
+    });
+}
+
 TEST(attention_and_its_gradient) {
     EACH_LEVEL({
         for (int t = 0; t < 3; t++) {

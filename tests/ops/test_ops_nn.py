@@ -85,6 +85,24 @@ def test_attention_of_huge_scores(dtype, queries, keys):
     torch.testing.assert_close(got, want, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("queries, keys", [(8, 8), (70, 40), (130, 600)])
+def test_attention_gradient_of_huge_scores(dtype, queries, keys):
+    torch.manual_seed(6)
+    q, k, v, grad = (torch.randn(1, 2, n, 16, dtype=dtype) for n in (queries, keys, keys, queries))
+    mask = torch.zeros(queries, keys, dtype=dtype)
+    mask[queries // 2 :, 1:] = torch.finfo(dtype).min
+    mask[queries // 3 : queries // 2, :3] = -1e30
+
+    def gradients(device, dtype):
+        inputs = [x.to(device, dtype).requires_grad_() for x in (q, k, v)]
+        F.scaled_dot_product_attention(*inputs, attn_mask=mask.to(device, dtype)).backward(grad.to(device, dtype))
+        return [x.grad.cpu().float() for x in inputs]
+
+    tolerance = 1e-5 if dtype == torch.float32 else 5e-2
+    torch.testing.assert_close(gradients("tpu", dtype), gradients("cpu", torch.float64), rtol=tolerance, atol=tolerance)
+
+
 def test_attention_mask_gradient():
     q, k, v, mask = randn(2, 2, 3, 4), randn(2, 2, 5, 4), randn(2, 2, 5, 4), randn(2, 1, 3, 5)
     check(
