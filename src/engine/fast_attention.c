@@ -198,6 +198,8 @@ static void tile(pass *t, int64_t n, int64_t i, int64_t rows, int64_t k0) {
     eng_attended *const seen = &t->seen[n];
     float *const sums = t->sums + i * t->columns;
     eng_attend_result result;
+    for (int64_t at = 0; at < rows * t->row_bytes; at += 64) /* the next rows */
+        __builtin_prefetch(t->q + (i + rows) * t->row_bytes + at, 0, 3);
     do {
         attention_multiply(f, words, (attention_left){t->q + i * t->row_bytes, t->row_bytes, 4}, rows,
                            (attention_right){t->keys + k0 * words * 4, f->nr, words * f->nr * 4}, keys, true, t->scores, t->ld, false);

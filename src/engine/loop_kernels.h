@@ -194,7 +194,7 @@ SELECT(64)
 static inline int32_t next_after_bits(int32_t x, int32_t y) {
     float a, b;
     memcpy(&a, &x, 4), memcpy(&b, &y, 4);
-    const int32_t least = (y & INT32_MIN) | 1, next = x + ((a < b) == (a > 0) ? 1 : -1);
+    const int32_t least = (y & INT32_MIN) | 1, next = (int32_t)((uint32_t)x + ((a < b) == (a > 0) ? 1u : UINT32_MAX));
     return a != a || b != b ? 0x7fc00000 : a == b ? y : a == 0 ? least : next;
 }
 PLAIN2(k_next_after_F, int32_t, int32_t, next_after_bits(x, y))

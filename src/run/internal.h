@@ -82,6 +82,7 @@ typedef struct tt_sig {
     bool rng; uint64_t rng_used;
     char *title;               /* "add.Tensor f32[2,3] f32[3]" for logs and messages */
     struct tt_program *strict[4]; int strict_device[4]; int n_strict; /* programs of this op alone */
+    tt_value *constant; int n_made; /* what a factory made last, and how often (op.c) */
     bool in_order;             /* a list op whose elements meet (in_order.c): there is nothing above but the title */
     uint64_t used; int pins; int64_t bytes; /* forget.c: when last, how many tapes hold it, memory of its own */
 } tt_sig;

@@ -31,6 +31,20 @@ struct tt_tape {
 /* What the arguments held when the capture began. One capture at a time can be watched. */
 static struct { bool open; int device, n; tt_storage **storages; tt_value **values; uint64_t made_of_buffers; int64_t flushes; } watch;
 
+/* Arguments are known by their values: two that share one, as a copy and what it is of do, get one each, over the same buffer. False: there is
+ * none to share yet. */
+static bool separate(tt_storage *s, int n, tt_storage *const *before) {
+    tt_value *v = s->value;
+    bool shared = false;
+    for (int i = 0; v && v->refs > 1 && i < n && !shared; i++) shared = before[i] != s && before[i]->value == v;
+    if (!shared) return true;
+    if (!v->buffer) return false;
+    tt_buffer_retain(v->buffer);
+    s->value = tt_value_of_buffer(v->device, v->type, v->buffer);
+    tt_value_release(v);
+    return true;
+}
+
 void tt_tape_watch(int device, int n, tt_storage *const *args) {
     tt_lock();
     watch.open = tt_capture_depth == 1 && tt_window_of(device)->capture == 1 && !tt_window_of(device)->n_ops;
@@ -40,6 +54,7 @@ void tt_tape_watch(int device, int n, tt_storage *const *args) {
     watch.values = tt_realloc(watch.values, sizeof *watch.values * (size_t)(n + 1));
     for (int i = 0; i < n; i++) {
         watch.storages[i] = args[i];
+        watch.open = separate(args[i], i, args) && watch.open;
         watch.values[i] = args[i]->value;
         watch.open = watch.open && args[i]->device == device;
     }

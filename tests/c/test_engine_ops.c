@@ -311,6 +311,15 @@ static hlo_ref heads_product(hlo_graph *g, hlo_ref p, hlo_ref x, int64_t groups,
     return transposed ? y : hlo_reshape(g, y, 4, out);
 }
 
+/* What attention hands to its gradient: the logarithm of each row's sum of powers, 0 of a row that sees nothing. */
+static hlo_ref log_of_sums(hlo_graph *g, hlo_ref scores) {
+    hlo_ref top = over_last(g, HLO_MAXIMUM, scores, true);
+    top = hlo_select(g, hlo_compare(g, "EQ", top, number(g, top, -INFINITY)), number(g, top, 0), top);
+    hlo_ref sum = over_last(g, HLO_ADD, hlo_unary(g, HLO_EXP, hlo_sub(g, scores, top)), true), none = hlo_compare(g, "EQ", sum, number(g, sum, 0));
+    sum = hlo_select(g, none, number(g, sum, 1), sum);
+    return hlo_convert(g, drop_last(g, hlo_add(g, top, hlo_unary(g, HLO_LOG, sum))), TT_F32);
+}
+
 static void make_attention(hlo_graph *g, scale *s) {
     tt_dtype t = reals[rnd(3)];
     bool backward = rnd(2), causal = rnd(2), masked = rnd(2);
@@ -318,7 +327,7 @@ static void make_attention(hlo_graph *g, scale *s) {
     int64_t dims[4] = {1 + rnd(2), heads * groups, 1 + rnd((uint32_t)most), 1 + rnd((uint32_t)most)};
     hlo_type q = hlo_type_make(t, 4, (int64_t[]){dims[0], dims[1], dims[2], e}), k = hlo_type_make(t, 4, (int64_t[]){dims[0], heads, dims[3], e}),
              v = hlo_type_make(t, 4, (int64_t[]){dims[0], heads, dims[3], ev}), o = hlo_type_make(t, 4, (int64_t[]){dims[0], dims[1], dims[2], ev}),
-             l = hlo_type_make(TT_F32, 3, dims), m = {.dtype = rnd(2) ? TT_PRED : rnd(2) ? TT_F32 : t, .rank = 1 + (int)rnd(4)};
+             m = {.dtype = rnd(2) ? TT_PRED : rnd(2) ? TT_F32 : t, .rank = 1 + (int)rnd(4)};
     for (int i = 0; i < m.rank; i++)
         m.dims[m.rank - 1 - i] = i == 0 || rnd(2) ? dims[3 - i] : 1;
     hlo_ref in[7], p[7], results[3];
@@ -329,7 +338,7 @@ static void make_attention(hlo_graph *g, scale *s) {
     if (masked)
         in[n++] = hlo_param(g, &m);
     if (backward)
-        in[n++] = hlo_param(g, &o), in[n++] = hlo_param(g, &l);
+        in[n++] = hlo_param(g, &o), in[n++] = log_of_sums(g, scores_of(g, dims, groups, wide(g, in[1]), wide(g, in[2]), masked ? in[4] : HLO_NONE, causal));
     char *attributes = tt_arena_printf(g->arena, "causal = %s, has_mask = %s, scale = 3.75e-01 : f64", causal ? "true" : "false", masked ? "true" : "false");
     hlo_composite c = hlo_composite_begin(g, backward ? "tt.sdpa_backward" : "tt.sdpa", attributes, n, in, p);
     hlo_ref mask = masked ? p[first + 3] : HLO_NONE, qw = wide(g, p[first]), kw = wide(g, p[first + 1]), vw = wide(g, p[first + 2]);

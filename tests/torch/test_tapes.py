@@ -149,3 +149,15 @@ def test_training_steps_equal_eager():
     assert ours == eager
     for a, b in zip(buffers, expected, strict=True):
         torch.testing.assert_close(a, b)
+
+
+def test_arguments_that_share_a_value_at_first():
+    compiled = torch.compile(lambda x, y: x * 2 + y, backend="tpu", dynamic=False)
+    x = torch.arange(4.0, device=DEVICE)
+    y = torch.empty_like(x).copy_(x)  # one value until one of the two is written
+    torch.testing.assert_close(compiled(x, y).cpu(), torch.arange(4.0) * 3)
+    for a, b in ((1.0, 5.0), (2.0, -1.0)):
+        got = compiled(torch.full((4,), a, device=DEVICE), torch.full((4,), b, device=DEVICE))
+        torch.testing.assert_close(got.cpu(), torch.full((4,), 2 * a + b))
+    y.add_(1)
+    torch.testing.assert_close(x.cpu(), torch.arange(4.0))
