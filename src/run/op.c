@@ -364,9 +364,13 @@ static bool made_before(const tt_call *call, tt_sig *sig, tt_value **outputs) {
 }
 
 static void keep_made(const tt_call *call, tt_sig *sig, tt_value *const *outputs) {
-    if (sig->n_made >= MADE_OFTEN || !makes_constant(call, sig) || ++sig->n_made < MADE_OFTEN || hlo_type_bytes(outputs[0]->type) > MADE_MOST_BYTES) return;
+    if (sig->n_made >= MADE_OFTEN || !makes_constant(call, sig) || ++sig->n_made < MADE_OFTEN) return;
+    const int64_t bytes = hlo_type_bytes(outputs[0]->type);
+    if (bytes > MADE_MOST_BYTES) return;
     tt_value_retain(outputs[0]);
     sig->constant = outputs[0];
+    sig->bytes += bytes;
+    tt_held_add(bytes);
 }
 
 static tt_status run(const tt_call *call, tt_sig *sig, const tt_key *k, tt_arena *arena, tt_value **outputs) {

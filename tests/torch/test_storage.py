@@ -144,6 +144,26 @@ def test_freed_with_the_last_tensor(x):
     assert torch.ops.tpu_bridge.memory(0)[2] == before
 
 
+def test_writes_to_constants_that_are_made_again_and_again():
+    """They may be one value; who writes gets a copy, and nobody else sees it."""
+    both = lambda a, b: (a.add_(1), b.mul_(5))[0] + b
+    compiled = torch.compile(both, backend="tpu")
+
+    def of(make, device, both):
+        written = [make(4, device=device) for _ in range(9)]
+        written[0].add_(1)
+        written[1][2:].zero_()
+        written[2].view(2, 2)[0].copy_(torch.tensor([7, 8]))
+        torch._foreach_add_([written[3], written[4]], 1)
+        torch.add(written[5], 4, out=written[6])
+        return [*written, both(*written[7:]), make(4, device=device)]
+
+    for _ in range(4):
+        for make in (torch.zeros, torch.ones, lambda n, **to: torch.full((n,), 3, **to), torch.arange):
+            for a, b in zip(of(make, "tpu", compiled), of(make, "cpu", both), strict=True):
+                assert torch.equal(a.cpu(), b)
+
+
 @pytest.mark.one_mode
 def test_sharing_between_processes_is_refused(x):
     from multiprocessing.reduction import ForkingPickler
