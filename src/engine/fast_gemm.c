@@ -7,8 +7,6 @@
 #include "engine/fast_gemm.h"
 #include "engine/fast.h"
 #include "engine/isa.h"
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct gemm {
@@ -49,15 +47,6 @@ const eng_flavor *eng_flavor_of(tt_dtype dtype) {
            : dtype == TT_F16  ? &kernels->f16
            : dtype == TT_F64  ? &kernels->f64
                               : NULL;
-}
-
-void *eng_scratch_need(int slot, size_t bytes) {
-    void *memory = eng_scratch(slot, bytes);
-    if (!memory) {
-        fprintf(stderr, "torch_tpu engine: no memory for %zu bytes of scratch\n", bytes);
-        abort();
-    }
-    return memory;
 }
 
 int64_t eng_k_block(const eng_flavor *f, int64_t k) {

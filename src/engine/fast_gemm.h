@@ -20,9 +20,6 @@ bool eng_gemm_int8(const eng_gemm_args *, const int64_t *starts_a, const int64_t
  * be called from a task (it then runs inline), but not while that task holds slots 0 to 2. */
 enum { ENG_SLOT_A, ENG_SLOT_B, ENG_SLOT_C, ENG_SLOT_SHARED };
 
-/* eng_scratch for panels and tiles, a few MB at most: like metadata, the lack of them ends the program. */
-void *eng_scratch_need(int slot, size_t bytes);
-
 static inline int64_t eng_min(int64_t a, int64_t b) {
     return a < b ? a : b;
 }

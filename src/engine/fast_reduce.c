@@ -233,9 +233,7 @@ static void column_segment(const job *j, columns *c, const char *base, int64_t f
 
 static void columns_range(void *context, int64_t from, int64_t to) {
     const job *j = context;
-    char *scratch = eng_scratch(FAST_SCRATCH, COLUMNS * (16 + 4 + 4));
-    if (!scratch)
-        return;
+    char *scratch = eng_scratch_need(FAST_SCRATCH, COLUMNS * (16 + 4 + 4));
     columns c = {scratch, (float *)(void *)(scratch + COLUMNS * 16), (float *)(void *)(scratch + COLUMNS * 20)};
     for (int64_t i = from; i < to; i++) {
         int64_t s = i % j->segments, block = i / j->segments % j->blocks, outer = i / j->segments / j->blocks;

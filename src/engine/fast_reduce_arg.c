@@ -107,9 +107,7 @@ static void columns_half(const job *j, const char *x, int64_t w, int32_t *at) {
 static int64_t find_row(const job *j, const char *x) {
     bool half = j->dtype == TT_BF16 || j->dtype == TT_F16;
     if (half) {
-        float *wide = eng_scratch(FAST_SCRATCH, sizeof(float) * (size_t)j->n);
-        if (!wide)
-            return 0;
+        float *wide = eng_scratch_need(FAST_SCRATCH, sizeof(float) * (size_t)j->n);
         loop_find(HLO_CONVERT, j->dtype, TT_F32, 0)(wide, x, NULL, NULL, j->n);
         x = (const char *)wide;
     }

@@ -309,9 +309,7 @@ static void pool_range(void *context, int64_t from, int64_t to) {
     int last = j->rank - 1;
     int64_t width = j->x_dims[last] + j->w.pad[2 * last] + j->w.pad[2 * last + 1], most = loop_max(width, j->y_dims[last]) + 16;
     int64_t bytes = (most * j->acc_size + 63) / 64 * 64;
-    char *scratch = eng_scratch(FAST_SCRATCH, (size_t)(4 * bytes));
-    if (!scratch)
-        return;
+    char *scratch = eng_scratch_need(FAST_SCRATCH, (size_t)(4 * bytes));
     room r = {scratch, scratch + bytes, scratch + 2 * bytes, scratch + 3 * bytes};
     for (int64_t i = from; i < to; i++) {
         int64_t at[HLO_MAX_RANK], rest = i;

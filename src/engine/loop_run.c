@@ -363,9 +363,7 @@ static void run_part(const eng_loop *l, frame *f, void *const *inputs, void *con
 }
 
 static void run_range(const eng_loop *l, void *const *inputs, void *const *outputs, bool stream, int64_t from, int64_t to) {
-    char *scratch = eng_scratch(LOOP_SCRATCH, l->scratch_bytes);
-    if (!scratch)
-        return;
+    char *scratch = eng_scratch_need(LOOP_SCRATCH, l->scratch_bytes);
     frame f;
     frame_init(l, &f, scratch, inputs);
     f.code = stream && l->streams && may_stream(l, inputs, outputs) ? l->streams : l->code;
@@ -374,10 +372,8 @@ static void run_range(const eng_loop *l, void *const *inputs, void *const *outpu
 
 void eng_loop_run_block(const eng_loop *l, void **inputs, void *const *outputs, int64_t from, int64_t count, int64_t rows, int64_t apart, int own,
                         int64_t step) {
-    char *scratch = eng_scratch(LOOP_SCRATCH, l->scratch_bytes);
+    char *scratch = eng_scratch_need(LOOP_SCRATCH, l->scratch_bytes);
     frame f;
-    if (!scratch)
-        return;
     frame_init(l, &f, scratch, inputs);
     f.code = l->code;
     for (; rows > 0; rows--, from += apart) {
@@ -451,11 +447,9 @@ static void rows_task(void *context, int64_t task, int worker) {
     const row_run *r = context;
     const eng_loop *l = r->whole.l;
     const int64_t from = task * r->per_task, to = loop_min(r->n, from + r->per_task), step = l->code ? r->row : l->tile;
-    char *scratch = eng_scratch(LOOP_SCRATCH, l->scratch_bytes);
+    char *scratch = eng_scratch_need(LOOP_SCRATCH, l->scratch_bytes);
     frame f;
     (void)worker;
-    if (!scratch)
-        return;
     frame_init(l, &f, scratch, r->whole.inputs);
     f.code = l->code;
     for (int64_t i = from; i < to; i++) {
@@ -472,10 +466,8 @@ static void rows_task(void *context, int64_t task, int worker) {
 static bool keeps_old(const eng_loop *l, void *const *inputs, int old, int zero) {
     enum { N = 8 };
     _Alignas(64) char minus[8 * N] = {0}, zeros[8 * N] = {0}, result[8 * N];
-    char *scratch = eng_scratch(LOOP_SCRATCH, l->scratch_bytes);
+    char *scratch = eng_scratch_need(LOOP_SCRATCH, l->scratch_bytes);
     frame f;
-    if (!scratch)
-        return false;
     frame_init(l, &f, scratch, inputs);
     f.code = l->code;
     for (int i = 0; i < N; i++)

@@ -530,3 +530,12 @@ void *eng_scratch(int slot, size_t bytes) {
     }
     return mine->data[slot];
 }
+
+void *eng_scratch_need(int slot, size_t bytes) {
+    void *memory = eng_scratch(slot, bytes);
+    if (!memory) {
+        fprintf(stderr, "torch_tpu engine: no memory for %zu bytes of scratch\n", bytes);
+        abort();
+    }
+    return memory;
+}

@@ -5,7 +5,6 @@
 #include "base/log.h"
 #include "engine/composite.h"
 #include "engine/fast.h"
-#include "engine/fast_gemm.h"
 #include "engine/program_plan.h"
 #include <stdatomic.h>
 #include <stdio.h>
