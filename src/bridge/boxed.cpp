@@ -473,25 +473,58 @@ void Boxed::operator()(const c10::OperatorHandle &op, DispatchKeySet, Stack *sta
     }
 }
 
-void Boxed::call_row(const c10::OperatorHandle &op, Stack *stack) {
-    ensure_started();
-    follow_default_dtype();
+// Masks and indices become what the lowering takes. True: other ops did what was asked for.
+bool Boxed::serve_by_others(const c10::OperatorHandle &op, Stack *stack) const {
     IValue *args = stack->data() + stack->size() - n_args;
-    if (C10_UNLIKELY(index_list >= 0)) {
+    if (index_list >= 0) {
         if (form == IN_PLACE && (!strcmp(name, "index_put_") || !strcmp(name, "_index_put_impl_")) &&
             fill_by_mask(args)) {
             torch::jit::drop(*stack, static_cast<size_t>(n_args) - 1);
-            return;
+            return true;
         }
         const auto &indexed = args[0].toTensor();
         if (indexed.device().type() == kTPU)
             prepare_indices(args[index_list], indexed.device(), indexed.sizes());
-        args = stack->data() + stack->size() - n_args;
     }
-    if (C10_UNLIKELY(fills_masked) && at::has_internal_overlap(args[0].toTensor()) == at::MemOverlap::Yes) {
+    if (fills_masked && at::has_internal_overlap(args[0].toTensor()) == at::MemOverlap::Yes) {
         masked_fill_expanded(op, stack);
-        return;
+        return true;
     }
+    return false;
+}
+
+// out=: results overwrite directly when the shapes already agree; a first try tells, since only the lowering knows the shape. True: one
+// of the tensors is empty, so that results are to be assigned.
+bool Boxed::aim_at_outs(const IValue *args, Frame &frame, tt_call &call, tt_tensor **&targets) const {
+    bool assign = false;
+    const int n_outs = n_args - n_core, n_stats = call.n_targets ? 2 : 0;
+    tt_tensor *const *stats = n_stats ? targets + n_returns : nullptr;
+    auto *outs = frame.take_tensors(static_cast<size_t>(n_outs));
+    targets = frame.take<tt_tensor *>(static_cast<size_t>(n_outs + n_stats));
+    for (int i = 0; i < n_outs; i++) {
+        const auto *impl = args[n_core + i].unsafeToTensorImpl();
+        frame.put(impl, &outs[i]);
+        targets[i] = &outs[i];
+        assign |= impl->numel() == 0;
+        check_target(args[n_core + i], args, n_core);
+        check_out_dtype(name, args, args[n_core + i].toTensor());
+        if (fresh_out)
+            check_fresh(args[n_core + i].toTensor(), args, n_core);
+    }
+    std::copy_n(stats, n_stats, targets + n_outs);
+    if (assign)
+        std::fill_n(targets, n_outs, nullptr);
+    call.n_targets = n_outs + n_stats;
+    call.device = frame.device;
+    return assign;
+}
+
+void Boxed::call_row(const c10::OperatorHandle &op, Stack *stack) {
+    ensure_started();
+    follow_default_dtype();
+    if (C10_UNLIKELY(index_list >= 0 || fills_masked) && serve_by_others(op, stack))
+        return;
+    IValue *args = stack->data() + stack->size() - n_args;
     Frame frame;
     constexpr int kArgs = 32;
     tt_arg few[kArgs];
@@ -520,30 +553,7 @@ void Boxed::call_row(const c10::OperatorHandle &op, Stack *stack) {
         for (const int argument : written)
             if (flat[argument].tag == TT_ARG_TENSOR)
                 check_target(args[argument], args, n_core);
-    bool assign = false;
-    if (form == OUT) {
-        // Overwrites directly when the shapes already agree; a first try tells, since only the lowering knows
-        // the shape.
-        const int n_outs = n_args - n_core, n_stats = call.n_targets ? 2 : 0;
-        tt_tensor *const *stats = n_stats ? targets + n_returns : nullptr;
-        auto *outs = frame.take_tensors(static_cast<size_t>(n_outs));
-        targets = frame.take<tt_tensor *>(static_cast<size_t>(n_outs + n_stats));
-        for (int i = 0; i < n_outs; i++) {
-            const auto *impl = args[n_core + i].unsafeToTensorImpl();
-            frame.put(impl, &outs[i]);
-            targets[i] = &outs[i];
-            assign |= impl->numel() == 0;
-            check_target(args[n_core + i], args, n_core);
-            check_out_dtype(name, args, args[n_core + i].toTensor());
-            if (fresh_out)
-                check_fresh(args[n_core + i].toTensor(), args, n_core);
-        }
-        std::copy_n(stats, n_stats, targets + n_outs);
-        if (assign)
-            std::fill_n(targets, n_outs, nullptr);
-        call.n_targets = n_outs + n_stats;
-        call.device = frame.device;
-    }
+    bool assign = form == OUT && aim_at_outs(args, frame, call, targets);
     call.targets = targets;
     if (C10_UNLIKELY(call.device < 0)) {
         call.device = current_device();

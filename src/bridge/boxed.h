@@ -73,6 +73,8 @@ struct Boxed final : c10::OperatorKernel {
 
   private:
     void call_row(const c10::OperatorHandle &, Stack *);
+    bool serve_by_others(const c10::OperatorHandle &, Stack *) const;
+    bool aim_at_outs(const IValue *args, Frame &, tt_call &, tt_tensor **&targets) const;
     void find_dtype_argument();
     void push_results(Stack *, const tt_result *, int n) const;
     void masked_fill_expanded(const c10::OperatorHandle &, Stack *) const;
