@@ -4,6 +4,7 @@
  * over a planned memory; ref*.c hold one plain kernel per StableHLO op; fast_*.c hold kernels that must equal them. */
 #ifndef ENG_ENGINE_H
 #define ENG_ENGINE_H
+#include "base/hash.h"
 #include "hlo/graph.h"
 #ifdef __cplusplus
 extern "C" {
@@ -104,6 +105,7 @@ eng_loop *eng_loop_create_in(tt_arena *arena, const hlo_graph *g, const hlo_bloc
                              int n_nodes, const hlo_ref *nodes, int n_outputs, const hlo_ref *outputs, int *out_n_inputs, const hlo_ref **out_inputs);
 /* Do they compute the same, of arrays given in the same order? */
 bool eng_loop_equal(const eng_loop *, const eng_loop *);
+tt_hash eng_loop_hash(const eng_loop *);
 void eng_loop_run(const eng_loop *, void *const *inputs, void *const *outputs);
 /* Elements [from, to) of its outputs, by the calling thread. The arrays are whole. */
 void eng_loop_run_range(const eng_loop *, void *const *inputs, void *const *outputs, int64_t from, int64_t to);

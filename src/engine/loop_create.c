@@ -660,6 +660,26 @@ static bool equal_source(const loop_source *a, const loop_source *b, int n_dims)
                            same_numbers(a->period_strides, b->period_strides, a->period_rank)));
 }
 
+/* Of most of what eng_loop_equal compares. */
+tt_hash eng_loop_hash(const eng_loop *l) {
+    tt_hash h = {(uint64_t)l->n, (uint64_t)l->n_outputs};
+    for (int i = 0; i < l->n_sources; i++) {
+        const loop_source *s = &l->sources[i];
+        tt_hash_word(&h, (uint64_t)s->kind << 48 ^ (uint64_t)s->dtype << 32 ^ (uint64_t)s->input);
+        tt_hash_word(&h, (uint64_t)s->offset);
+        if (s->kind >= LOOP_MAP && s->strides)
+            h = tt_hash_bytes(s->strides, sizeof *s->strides * (size_t)l->n_dims, h);
+        if (s->kind == LOOP_SCALAR && s->constant)
+            h = tt_hash_bytes((const char *)s->constant + s->offset * s->size, (size_t)s->size, h);
+    }
+    for (int i = 0; i < l->n_instrs; i++) {
+        const loop_instr *p = &l->instrs[i];
+        tt_hash_word(&h, (uint64_t)p->op << 32 ^ (uint64_t)p->d);
+        tt_hash_word(&h, (uint64_t)p->a << 42 ^ (uint64_t)p->b << 21 ^ (uint64_t)p->c);
+    }
+    return h;
+}
+
 bool eng_loop_equal(const eng_loop *a, const eng_loop *b) {
     if (a->n != b->n || a->n_dims != b->n_dims || a->n_sources != b->n_sources || a->n_outputs != b->n_outputs || a->n_temps != b->n_temps ||
         a->n_instrs != b->n_instrs || a->n_inputs != b->n_inputs || !same_numbers(a->dims, b->dims, a->n_dims))

@@ -505,21 +505,16 @@ static void find_outputs(eng_planner *p, int n, const hlo_ref *nodes, hlo_ref *o
 
 /* Steps that do the same with other arrays share a loop: an optimizer's hundred small ones stay in the caches. What `loop` took since `before`
  * is given back then. */
-static const eng_loop *share_loop(eng_planner *p, const eng_loop *loop, tt_arena_mark before, int n_in, const hlo_ref **inputs) {
-    for (int i = 0; i < p->n_loops; i++) {
-        if (!eng_loop_equal(p->loops[i], loop))
-            continue;
-        *inputs = tt_arena_copy(p->temporary, *inputs, sizeof **inputs * (size_t)n_in);
-        tt_arena_rewind(p->arena, before);
-        return p->loops[i];
+static const eng_loop *share_loop(eng_planner *p, eng_loop *loop, tt_arena_mark before, int n_in, const hlo_ref **inputs) {
+    const tt_hash hash = eng_loop_hash(loop);
+    const eng_loop *old = tt_map_find(p->loops, hash);
+    if (!old || !eng_loop_equal(old, loop)) {
+        tt_map_put(p->loops, hash, loop);
+        return loop;
     }
-    if (p->n_loops == p->cap_loops) {
-        const eng_loop **old = p->loops;
-        p->loops = TT_NEW_N(p->temporary, const eng_loop *, p->cap_loops = p->n_loops ? 2 * p->n_loops : 16);
-        if (old)
-            memcpy(p->loops, old, sizeof *old * (size_t)p->n_loops);
-    }
-    return p->loops[p->n_loops++] = loop;
+    *inputs = tt_arena_copy(p->temporary, *inputs, sizeof **inputs * (size_t)n_in);
+    tt_arena_rewind(p->arena, before);
+    return old;
 }
 
 /* False: no loop for these nodes. Loops have elements to go over: what touches an empty array runs singly. */
@@ -540,11 +535,11 @@ static tt_status add_loop(eng_builder *b, int n, const hlo_ref *nodes, bool *out
     }
     find_outputs(p, n, nodes, outputs, &n_out, names, &n_names);
     const tt_arena_mark before = tt_arena_mark_get(p->arena);
-    const eng_loop *loop = n_out ? eng_loop_create_in(p->arena, p->g, b->block, p->positions, p->excess_precision, n, nodes, n_out, outputs, &n_in, &inputs) : NULL;
-    *out_done = loop != NULL;
-    if (!loop)
+    eng_loop *made = n_out ? eng_loop_create_in(p->arena, p->g, b->block, p->positions, p->excess_precision, n, nodes, n_out, outputs, &n_in, &inputs) : NULL;
+    *out_done = made != NULL;
+    if (!made)
         return TT_OK;
-    loop = share_loop(p, loop, before, n_in, &inputs);
+    const eng_loop *loop = share_loop(p, made, before, n_in, &inputs);
     for (int k = 0; k < n_in; k++)
         TT_TRY(ensure(b, inputs[k]));
     eng_draft *d = draft_new(b, STEP_LOOP, hlo_node_at(p->g, nodes[n - 1]), n_in, n_out);

@@ -6,6 +6,7 @@
 #ifndef ENG_PROGRAM_PLAN_H
 #define ENG_PROGRAM_PLAN_H
 #include "base/arena.h"
+#include "base/map.h"
 #include "engine/memory.h"
 #include "engine/program.h"
 
@@ -110,8 +111,7 @@ typedef struct eng_planner {
     int n_constants, cap_constants;
     hlo_ref *constants;
     int64_t constant_bytes;
-    int n_loops, cap_loops;
-    const eng_loop **loops; /* distinct ones so far */
+    tt_map *loops; /* distinct ones so far, by their hash */
 } eng_planner;
 /* in_place: per own parameter, whether its memory may be written (NULL: none); alias: the result it is meant
  * for (-1: none; NULL: none). results_in_own_params: result i may end in parameter i's memory and in no other
