@@ -228,8 +228,8 @@ static void run_piece(char *dst, int64_t to, const char *src, int64_t from, int 
 
 typedef uint32_t v4 __attribute__((vector_size(16)));
 typedef uint16_t v8 __attribute__((vector_size(16)));
-typedef uint32_t v4_any __attribute__((vector_size(16), aligned(4), may_alias));
-typedef uint16_t v8_any __attribute__((vector_size(16), aligned(2), may_alias));
+typedef uint32_t v4_any __attribute__((vector_size(16), aligned(1), may_alias)); /* elements may be pairs of smaller ones */
+typedef uint16_t v8_any __attribute__((vector_size(16), aligned(1), may_alias));
 
 static inline void turn4(char *dst, int64_t to, const char *src, int64_t from) {
     v4 a = *(const v4_any *)src, b = *(const v4_any *)(src + from), c = *(const v4_any *)(src + 2 * from), d = *(const v4_any *)(src + 3 * from);
@@ -258,7 +258,7 @@ static inline void turn8(char *dst, int64_t to, const char *src, int64_t from) {
 }
 
 typedef uint64_t v2 __attribute__((vector_size(16)));
-typedef uint64_t v2_any __attribute__((vector_size(16), aligned(1), may_alias)); /* pairs of 4-byte values too */
+typedef uint64_t v2_any __attribute__((vector_size(16), aligned(1), may_alias));
 
 static inline void turn2(char *dst, int64_t to, const char *src, int64_t from) {
     v2 a = *(const v2_any *)src, b = *(const v2_any *)(src + from);
