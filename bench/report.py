@@ -89,7 +89,8 @@ own on the same core, sampled in turn; the first figure compares minima, the one
 Kernels are called as a user calls them, `op(tensor)`: PyTorch against our strict eager mode, where each call runs; Inductor and XLA:CPU, under
 `torch.compile`, against ours under `torch.compile`. XLA:CPU runs our own lowering through its PJRT plugin. Models: PyTorch eager against our fused eager mode,
 Inductor against our `torch.compile`, and the anchor (Google's torch-tpu 0.2.0 on XLA:CPU) mode by mode, with attention written out, since its
-own kernel is for TPUs. malloc is told to keep its memory, which spares PyTorch its page faults.
+own kernel is for TPUs. malloc is told to keep its memory, which spares PyTorch its page faults, except where
+peak memory is measured.
 
 **Bold** is under today's floor, *italic* below what is asked for (`bench/floors.toml` has both, and the reasons at the end of this page).
 

@@ -471,8 +471,7 @@ static tt_status conv_by_dots(const conv *c) {
     product p = {.c = c, .mr = c->outs, .row_panels = 1, .spans = c->channels, .ld_sums = eng_round_up(c->columns, c->f->nr),
                  .block_columns = DOT_COLUMNS, .column_blocks = eng_blocks(c->columns, DOT_COLUMNS)};
     const int64_t bytes = p.spans * c->groups * c->outs * p.ld_sums * c->sum_bytes;
-    p.sums = eng_scratch(ENG_SLOT_SHARED, (size_t)bytes);
-    TT_CHECK(p.sums, RESOURCE_EXHAUSTED, "convolution: no memory for %lld bytes of scratch", (long long)bytes);
+    TT_TRY(conv_shared_scratch(bytes, &p.sums));
     eng_parallel(c->groups * p.spans * p.column_blocks, dots_task, &p);
     eng_parallel(c->groups, spans_task, &p);
     return TT_OK;
@@ -492,8 +491,8 @@ static tt_status implicit_product(const conv *c, int64_t copied) {
     p.steps = eng_k_block(f, eng_blocks(c->k, p.spans));
     if (panels || p.spans > 1) {
         const int64_t bytes = copied + product_bytes(c);
-        char *shared = eng_scratch(ENG_SLOT_SHARED, (size_t)bytes);
-        TT_CHECK(shared, RESOURCE_EXHAUSTED, "convolution: no memory for %lld bytes of scratch", (long long)bytes);
+        char *shared;
+        TT_TRY(conv_shared_scratch(bytes, &shared));
         *(panels ? &p.panels : &p.sums) = shared + copied;
     }
     if (panels)

@@ -58,6 +58,8 @@ void conv_gather_steps(const conv *, int64_t g, int64_t i, int64_t m, int64_t k0
 void conv_copy(char *to, int64_t to_step, const char *from, int64_t step, int64_t n, int64_t bytes);
 /* n blocks of `bytes`, to_step and step bytes apart. */
 void conv_copy_blocks(char *to, int64_t to_step, const char *from, int64_t step, int64_t n, int64_t bytes);
+/* The scratch that tasks share: a call with more bytes than before moves it, and what it held is lost. */
+tt_status conv_shared_scratch(int64_t bytes, char **out);
 /* Replaces x by a copy at the start of the shared scratch, out_bytes of it with room for `more` after, in which taps stay inside:
  * padded, without elements that none reaches, and with images innermost if images_inner. */
 tt_status conv_pad(conv *, int64_t more, int64_t *out_bytes);

@@ -317,8 +317,8 @@ tt_status conv_by_lines(const conv *c, int64_t copied) {
     l.span = eng_round_up(eng_blocks(c->k, conv_spans(c, c->columns)), l.steps);
     l.spans = eng_blocks(c->k, l.span);
     const int64_t bytes = copied + conv_lines_bytes(c);
-    char *shared = eng_scratch(ENG_SLOT_SHARED, (size_t)bytes);
-    TT_CHECK(shared, RESOURCE_EXHAUSTED, "convolution: no memory for %lld bytes of scratch", (long long)bytes);
+    char *shared;
+    TT_TRY(conv_shared_scratch(bytes, &shared));
     l.sums = (float *)(void *)(shared + copied);
     int32_t *x_at = TT_NEW_N(c->arena, int32_t, c->taps), *w_at = TT_NEW_N(c->arena, int32_t, 2 * l.steps);
     int64_t *at = TT_NEW_N(c->arena, int64_t, c->taps);

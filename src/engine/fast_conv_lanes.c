@@ -507,8 +507,9 @@ tt_status conv_by_lanes(const conv *phases, int64_t n, bool *out_done) {
     int64_t bytes = copied;
     for (int64_t p = 0; p < n; p++)
         bytes += l[p].lay ? eng_round_up(c->groups * l[p].w_group + SLACK, 64) : 0;
-    char *copy = eng_scratch(ENG_SLOT_SHARED, (size_t)bytes), *laid = copy + copied;
-    TT_CHECK(copy, RESOURCE_EXHAUSTED, "convolution: no memory for %lld bytes of scratch", (long long)bytes);
+    char *copy;
+    TT_TRY(conv_shared_scratch(bytes, &copy));
+    char *laid = copy + copied;
     for (int64_t p = 0; p < n; p++) {
         set_chunk(&l[p]);
         set_y_lines(&l[p]);

@@ -271,6 +271,12 @@ static int64_t gcd(int64_t a, int64_t b) {
     return b ? gcd(b, a % b) : a;
 }
 
+tt_status conv_shared_scratch(int64_t bytes, char **out) {
+    *out = eng_scratch(ENG_SLOT_SHARED, (size_t)bytes);
+    TT_CHECK(*out, RESOURCE_EXHAUSTED, "convolution: no memory for %lld bytes of scratch", (long long)bytes);
+    return TT_OK;
+}
+
 tt_status conv_pad(conv *c, int64_t more, int64_t *out_bytes) {
     padding p = {.c = c};
     int64_t elements = c->groups * c->channels * c->batch, size = elements;
@@ -296,8 +302,7 @@ tt_status conv_pad(conv *c, int64_t more, int64_t *out_bytes) {
         p.extent[2] = 2 * p.half;
     }
     const int64_t bytes = eng_round_up(elements * c->bytes, 64) + 256; /* rows of panels may be read past their end */
-    p.to = eng_scratch(ENG_SLOT_SHARED, (size_t)(bytes + more));
-    TT_CHECK(p.to, RESOURCE_EXHAUSTED, "convolution: no memory for %lld bytes of scratch", (long long)bytes);
+    TT_TRY(conv_shared_scratch(bytes + more, &p.to));
     const int64_t inner = c->images_inner ? c->batch : 1;
     if (elements)
         eng_parallel(elements / (p.extent[2] * inner), pad_task, &p);

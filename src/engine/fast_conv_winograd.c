@@ -267,8 +267,9 @@ tt_status conv_by_winograd(const conv *c, bool *out_done) {
     w.odd_images = TT_NEW_N(c->arena, uint8_t, c->batch);
     w.odd_rows = TT_NEW_N(c->arena, uint8_t, c->groups * c->outs);
     const int64_t bytes = (c->groups * c->outs * w.k * 16 + w.mr) * 4;
-    w.u = eng_scratch(ENG_SLOT_SHARED, (size_t)bytes);
-    TT_CHECK(w.u, RESOURCE_EXHAUSTED, "convolution: no memory for %lld bytes of scratch", (long long)bytes);
+    char *shared;
+    TT_TRY(conv_shared_scratch(bytes, &shared));
+    w.u = (float *)(void *)shared;
     cut_tasks(&w);
     eng_parallel(c->groups * w.row_panels, weights_task, &w);
     eng_parallel(c->groups * w.blocks * w.row_blocks, tiles_task, &w);

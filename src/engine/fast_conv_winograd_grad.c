@@ -267,8 +267,9 @@ tt_status conv_by_winograd_grad(const conv *c, bool *out_done) {
         return TT_OK;
     const int64_t tasks = c->groups * w.row_blocks * w.column_blocks * w.spans, bytes = tasks * c->dim[0].out * sums_size(&w) * 4;
     w.odd = TT_NEW_N(c->arena, uint8_t, c->groups * c->outs);
-    w.sums = eng_scratch(ENG_SLOT_SHARED, (size_t)bytes);
-    TT_CHECK(w.sums, RESOURCE_EXHAUSTED, "convolution: no memory for %lld bytes of scratch", (long long)bytes);
+    char *shared;
+    TT_TRY(conv_shared_scratch(bytes, &shared));
+    w.sums = (float *)(void *)shared;
     eng_parallel(tasks, products_task, &w);
     eng_parallel(c->groups * c->outs, row_task, &w);
     *out_done = !memchr(w.odd, 1, (size_t)(c->groups * c->outs));
