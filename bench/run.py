@@ -19,6 +19,7 @@ import report
 
 COMPARED = {"torch": "ours", "inductor": "ours compiled", "xla": "ours compiled"}
 COMPARED_MODEL = {"torch": "ours fused", "inductor": "ours compiled", "anchor": "ours", "anchor fused": "ours fused", "anchor compiled": "ours compiled"}
+BUDGET = 1  # seconds of samples of one mode in a row, three samples aside
 ONE_THREAD = r"^(host|cold)| L1$"  # rows that measure what a second thread does not share
 COLD = [name.replace("model", "cold") for name in models.NAMES]
 
@@ -34,10 +35,10 @@ def pairs_of(row):
 
 
 class Bench:
-    """The workers of one number of threads. budget: seconds of samples of one mode in a row, three samples aside."""
+    """The workers of one number of threads."""
 
-    def __init__(self, threads, rounds, budget, machine, against):
-        self.threads, self.rounds, self.budget, self.machine, self.against = threads, rounds, budget, machine, against
+    def __init__(self, threads, rounds, machine, against):
+        self.threads, self.rounds, self.machine, self.against = threads, rounds, machine, against
         self.workers = {}
 
     def worker(self, mode):
@@ -56,7 +57,7 @@ class Bench:
         spent = dict.fromkeys(running, 0.0)
         for turn in range(self.rounds):
             for mode in running[turn % len(running) :] + running[: turn % len(running)] if running else []:
-                if "error" in made[mode] or (spent[mode] > self.budget and turn >= 3):
+                if "error" in made[mode] or (spent[mode] > BUDGET and turn >= 3):
                     continue
                 start = time.perf_counter()
                 taken = self.worker(mode).ask(sample=made[mode]["calls"])
@@ -134,7 +135,7 @@ def measure(bench, row):
             limit(line, "torch + 2 us", "ours", line["times"]["torch"][0] + 2e-6)
         return [line]
     pairs = [pair for pair in pairs if pair != ("ours", "anchor")] + [("ours fused", "anchor")]
-    made = bench.cold(row, [mode for mode in modes if mode != "ours"], max(1, bench.rounds // 8))
+    made = bench.cold(row, [mode for mode in modes if mode != "ours"], max(1, bench.rounds // 12))
     lines = [line_of(row, made, pairs, threads), line_of(row.replace("cold", "memory"), made, pairs, threads, "peak")]
     own = {mode: v for mode, v in made.items() if mode.startswith("ours")}
     compiles = line_of(row.replace("cold", "compile"), own, [], threads, "compile")
@@ -157,7 +158,7 @@ def main():
     rows = [row for row in every if re.search(options.rows, row)]
     table = report.Table(machine, every)
     for threads in options.threads:
-        bench = Bench(threads, 9 if options.quick else 24, 1 if options.quick else 2, machine, options.against)
+        bench = Bench(threads, 9 if options.quick else 24, machine, options.against)
         for row in rows if threads == 1 else [row for row in rows if not re.search(ONE_THREAD, row)]:
             for line in measure(bench, row):
                 table.add(line)
