@@ -30,8 +30,32 @@ static bool check_operand_type(hlo_parser *ps, hlo_frame f, int i, const hlo_typ
     return true;
 }
 
-/* (types) or one type; pushes them */
-static bool parse_result_types(hlo_parser *ps) {
+/* {name = value, ...} after the brace; what is not known is passed over. */
+typedef bool entry_fn(hlo_parser *ps, void *context, hlo_text name, hlo_text value);
+
+static bool parse_entries(hlo_parser *ps, entry_fn *take, void *context) {
+    for (bool first = true; !hlo_scan_eat(ps, '}'); first = false) {
+        hlo_text name, value = {"", 0};
+        char *quoted;
+        if (!first && !hlo_scan_expect(ps, ','))
+            return false;
+        if (hlo_scan_is(ps, '"')) {
+            if (!hlo_scan_string(ps, &quoted))
+                return false;
+            name = (hlo_text){quoted, (int)strlen(quoted)};
+        } else if (!hlo_scan_identifier(ps, &name)) {
+            return hlo_parse_fail(ps, "expected an attribute name");
+        }
+        if (hlo_scan_eat(ps, '=') && !hlo_scan_value_raw(ps, &value))
+            return false;
+        if (take && !take(ps, context, name, value))
+            return false;
+    }
+    return true;
+}
+
+/* (types) or one type; pushes them. In the parentheses of a function's results each may have {attributes}. */
+static bool parse_result_types(hlo_parser *ps, bool with_attributes) {
     const hlo_type *t;
     if (!hlo_scan_eat(ps, '(')) {
         if (!hlo_parse_type(ps, &t))
@@ -43,6 +67,8 @@ static bool parse_result_types(hlo_parser *ps) {
         if ((!first && !hlo_scan_expect(ps, ',')) || !hlo_parse_type(ps, &t))
             return false;
         hlo_push_type(ps, t);
+        if (with_attributes && hlo_scan_eat(ps, '{') && !parse_entries(ps, NULL, NULL))
+            return false;
     }
     return true;
 }
@@ -67,7 +93,7 @@ static bool parse_short_tail(hlo_parser *ps, hlo_op op, hlo_frame f) {
             if (!check_operand_type(ps, f, i, ps->types[first + i]))
                 return false;
         ps->n_types = first;
-        return parse_result_types(ps);
+        return parse_result_types(ps, false);
     }
     if (has_no_results(op))
         ps->n_types = first;
@@ -91,7 +117,7 @@ bool hlo_parse_type_tail(hlo_parser *ps, hlo_op op, hlo_frame f) {
     }
     if (n != ps->n_refs - f.refs)
         return hlo_parse_fail(ps, "%d operands have %d types", ps->n_refs - f.refs, n);
-    return hlo_scan_expect_text(ps, "->") && parse_result_types(ps);
+    return hlo_scan_expect_text(ps, "->") && parse_result_types(ps, false);
 }
 
 static bool parse_statement(hlo_parser *ps, hlo_block *b, bool *out_end);
@@ -277,30 +303,6 @@ static bool parse_statement(hlo_parser *ps, hlo_block *b, bool *out_end) {
 
 /* ---- functions ---- */
 
-/* {name = value, ...} after the brace; what is not known is passed over. */
-typedef bool entry_fn(hlo_parser *ps, void *context, hlo_text name, hlo_text value);
-
-static bool parse_entries(hlo_parser *ps, entry_fn *take, void *context) {
-    for (bool first = true; !hlo_scan_eat(ps, '}'); first = false) {
-        hlo_text name, value = {"", 0};
-        char *quoted;
-        if (!first && !hlo_scan_expect(ps, ','))
-            return false;
-        if (hlo_scan_is(ps, '"')) {
-            if (!hlo_scan_string(ps, &quoted))
-                return false;
-            name = (hlo_text){quoted, (int)strlen(quoted)};
-        } else if (!hlo_scan_identifier(ps, &name)) {
-            return hlo_parse_fail(ps, "expected an attribute name");
-        }
-        if (hlo_scan_eat(ps, '=') && !hlo_scan_value_raw(ps, &value))
-            return false;
-        if (take && !take(ps, context, name, value))
-            return false;
-    }
-    return true;
-}
-
 static int64_t leading_int(hlo_text t) {
     int64_t v = 0;
     bool negative = t.n && *t.s == '-';
@@ -337,27 +339,6 @@ static bool parse_func_params(hlo_parser *ps, hlo_func *f) {
     return true;
 }
 
-/* -> type or -> (type {attributes}, ...); pushes them */
-static bool parse_func_results(hlo_parser *ps) {
-    const hlo_type *t;
-    if (!hlo_scan_eat_text(ps, "->"))
-        return true;
-    if (!hlo_scan_eat(ps, '(')) {
-        if (!hlo_parse_type(ps, &t))
-            return false;
-        hlo_push_type(ps, t);
-        return true;
-    }
-    for (bool first = true; !hlo_scan_eat(ps, ')'); first = false) {
-        if ((!first && !hlo_scan_expect(ps, ',')) || !hlo_parse_type(ps, &t))
-            return false;
-        hlo_push_type(ps, t);
-        if (hlo_scan_eat(ps, '{') && !parse_entries(ps, NULL, NULL))
-            return false;
-    }
-    return true;
-}
-
 static bool check_func_results(hlo_parser *ps, const hlo_func *f, int first_type) {
     const hlo_block *b = f->body;
     if (b->n_results != ps->n_types - first_type)
@@ -382,7 +363,7 @@ static bool parse_func(hlo_parser *ps) {
     if (!hlo_scan_symbol(ps, &name))
         return false;
     hlo_func *f = ps->g->func = hlo_func_create(ps->g, name, !is_private);
-    if (!parse_func_params(ps, f) || !parse_func_results(ps))
+    if (!parse_func_params(ps, f) || (hlo_scan_eat_text(ps, "->") && !parse_result_types(ps, true)))
         return false;
     if (hlo_scan_eat_word(ps, "attributes") && (!hlo_scan_expect(ps, '{') || !parse_entries(ps, NULL, NULL)))
         return false;

@@ -431,19 +431,23 @@ static void put_types_of(printer *p, int n, const hlo_ref *values) {
 
 static void put_block(printer *p, const hlo_block *b, int depth);
 
+/* %argN: type, which gets its name here; after a comma but for the first. */
+static void put_param(printer *p, const hlo_block *b, int i) {
+    p->names[b->params[i]] = p->next_param++ | PARAM_BIT;
+    if (i)
+        PUT(p, ", ");
+    put_value(p, b->params[i]);
+    PUT(p, ": ");
+    put_type(p, hlo_type_of(p->g, b->params[i]));
+}
+
 static void put_region(printer *p, const hlo_block *b, int depth) {
     PUT(p, "{\n");
     if (b->n_params) {
         put_indent(p, depth);
         PUT(p, "^bb0(");
-        for (int i = 0; i < b->n_params; i++) {
-            p->names[b->params[i]] = p->next_param++ | PARAM_BIT;
-            if (i)
-                PUT(p, ", ");
-            put_value(p, b->params[i]);
-            PUT(p, ": ");
-            put_type(p, hlo_type_of(p->g, b->params[i]));
-        }
+        for (int i = 0; i < b->n_params; i++)
+            put_param(p, b, i);
         PUT(p, "):\n");
     }
     put_block(p, b, depth + 1);
@@ -509,12 +513,7 @@ static void put_func(printer *p, const hlo_func *f) {
     put_symbol(p, f->name);
     PUT(p, "(");
     for (int i = 0; i < b->n_params; i++) {
-        p->names[b->params[i]] = p->next_param++ | PARAM_BIT;
-        if (i)
-            PUT(p, ", ");
-        put_value(p, b->params[i]);
-        PUT(p, ": ");
-        put_type(p, hlo_type_of(p->g, b->params[i]));
+        put_param(p, b, i);
         if (f->alias && f->alias[i] >= 0)
             tt_str_printf(p->out, " {tf.aliasing_output = %d : i32}", f->alias[i]);
         else if (f->donated && f->donated[i])
