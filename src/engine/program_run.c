@@ -6,6 +6,7 @@
 #include "engine/composite.h"
 #include "engine/fast.h"
 #include "engine/program_plan.h"
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -233,19 +234,38 @@ static tt_status run_followed(eng_run *run, const hlo_graph *g, eng_frame *f, co
     return status;
 }
 
+/* Addresses that nobody touches: one range for all runs, kept. A larger one takes its place; who is at the smaller goes on. */
+static tt_status reserve(int64_t bytes, void **out) {
+    enum { LEAST = 64 << 20 };
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static void *range;
+    static int64_t reserved;
+    pthread_mutex_lock(&lock);
+    if (reserved < bytes) {
+        int64_t size = LEAST;
+        while (size < bytes)
+            size *= 2;
+        void *p = mmap(NULL, (size_t)size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (p != MAP_FAILED) {
+            range = p;
+            reserved = size;
+        }
+    }
+    *out = reserved < bytes ? NULL : range;
+    pthread_mutex_unlock(&lock);
+    TT_CHECK(*out, RESOURCE_EXHAUSTED, "no %lld bytes of addresses for a product", (long long)bytes);
+    return TT_OK;
+}
+
 static tt_status run_head(eng_run *run, const hlo_graph *g, eng_frame *f, const eng_band *band) {
     const eng_step *head = &f->plan->steps[band->first], *loop = head + band->n - 1;
     for (const eng_step *s = head + 1; s < loop; s++)
         TT_TRY(run_step(run, g, f, s));
     if (!band->passing)
         return run_followed(run, g, f, band, head, loop);
-    const int64_t bytes = hlo_type_bytes(head->types[head->n_in]);
-    void *room = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    TT_CHECK(room != MAP_FAILED, RESOURCE_EXHAUSTED, "no %lld bytes of addresses for a product", (long long)bytes);
-    f->bases[BASE_NOTHING] = room;
+    TT_TRY(reserve(hlo_type_bytes(head->types[head->n_in]), &f->bases[BASE_NOTHING]));
     tt_status status = run_followed(run, g, f, band, head, loop);
     f->bases[BASE_NOTHING] = NULL;
-    munmap(room, (size_t)bytes);
     return status;
 }
 

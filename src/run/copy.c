@@ -1,5 +1,6 @@
 /* copy.c - bytes between host arrays, devices and strided tensors. */
 #include "run/signature.h"
+#include <stdlib.h>
 #include <string.h>
 
 /* args: source, dims of the target */
@@ -111,12 +112,26 @@ static tt_status write_locked(const tt_tensor *t, const void *host, bool may_bor
     return status;
 }
 
+/* Bools of other programs may be any byte; ours, as StableHLO's, are 0 and 1. NULL: these are, too. */
+static uint8_t *bools_of_bytes(const uint8_t *host, int64_t n) {
+    uint64_t all = 0, word;
+    int64_t at = 0;
+    for (; at + 8 <= n; at += 8) { memcpy(&word, host + at, 8); all |= word; }
+    for (; at < n; at++) all |= host[at];
+    if (!(all & UINT64_C(0xfefefefefefefefe))) return NULL;
+    uint8_t *bools = tt_malloc((size_t)n);
+    for (int64_t i = 0; i < n; i++) bools[i] = host[i] != 0;
+    return bools;
+}
+
 tt_status tt_write(const tt_tensor *t, const void *host, bool may_borrow) {
     if (!elements(t)) return TT_OK;
     TT_CHECK(t->rank <= HLO_MAX_RANK, UNIMPLEMENTED, "a tensor of %d dims; the tpu device has at most %d", t->rank, HLO_MAX_RANK);
+    uint8_t *bools = t->dtype == TT_PRED ? bools_of_bytes(host, elements(t)) : NULL;
     tt_lock();
-    tt_status status = write_locked(t, host, may_borrow);
+    tt_status status = write_locked(t, bools ? bools : host, may_borrow && !bools);
     tt_unlock();
+    free(bools);
     return status;
 }
 

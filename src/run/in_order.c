@@ -95,11 +95,20 @@ static tt_status call_part(const tt_call *call, tt_arena *arena, int n, int from
     return tt_op_call_locked(&part, &n_results, &results);
 }
 
+/* A part that fails, as one that has no lowering does, leaves nothing of those before it: the call may be made again elsewhere. */
 tt_status tt_list_in_order(const tt_call *call, tt_arena *arena) {
     const int n = list_length(call);
-    for (int from = 0, to; from < n; from = to) {
+    tt_value **before = TT_NEW_N(arena, tt_value *, call->n_targets);
+    for (int i = 0; i < call->n_targets; i++)
+        if (call->targets[i] && (before[i] = call->targets[i]->storage->value)) tt_value_retain(before[i]);
+    tt_status status = TT_OK;
+    for (int from = 0, to; from < n && !status; from = to) {
         for (to = from + 1; to < n && !meets_before(call, n, from, to, true); to++) {}
-        TT_TRY(call_part(call, arena, n, from, to));
+        status = call_part(call, arena, n, from, to);
     }
-    return TT_OK;
+    for (int i = 0; i < call->n_targets; i++) {
+        if (status && call->targets[i]) tt_storage_put(call->targets[i]->storage, before[i]);
+        else tt_value_release(before[i]);
+    }
+    return status;
 }

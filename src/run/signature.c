@@ -259,7 +259,21 @@ static char *title(tt_arena *arena, const tt_call *call) {
     return text;
 }
 
+/* Views of more dims than a value may have. */
+static tt_status check_ranks(int n, tt_tensor *const *tensors) {
+    for (int i = 0; i < n; i++)
+        TT_CHECK(!tensors[i] || tensors[i]->rank <= HLO_MAX_RANK, INVALID_ARGUMENT, "tpu tensors have at most %d dimensions, got %d", HLO_MAX_RANK,
+                 tensors[i]->rank);
+    return TT_OK;
+}
+
 tt_status tt_sig_create(const tt_call *call, const tt_key *key, bool use_slots, tt_arena *scratch, uint64_t *out_baked, tt_sig **out) {
+    TT_TRY(check_ranks(call->n_targets, call->targets));
+    for (int i = 0; i < call->n_args; i++) {
+        const tt_arg *a = &call->args[i];
+        if (a->tag == TT_ARG_TENSOR) TT_TRY(check_ranks(1, &a->u.tensor));
+        if (a->tag == TT_ARG_TENSORS) TT_TRY(check_ranks(a->n, a->u.tensors));
+    }
     tt_arena *arena = tt_arena_create_small();
     tt_sig *sig = TT_NEW(arena, tt_sig);
     sig->arena = arena; sig->row = call->row; sig->title = title(arena, call);

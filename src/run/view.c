@@ -150,6 +150,7 @@ static void try_frame(const int64_t *dims, int rank, int64_t offset, const digit
 /* Real dims (n > 1, stride != 0) sorted by descending stride. False: negative strides, out of range, or overlap. */
 static bool sort_dims(const tt_strided *v, int64_t total, digit *d, int *out_n, int64_t *out_extent) {
     int n = 0; int64_t extent = 0;
+    if (v->rank > MAX) return false;
     for (int i = 0; i < v->rank; i++) {
         if (v->dims[i] <= 1 || !v->strides[i]) continue;
         if (v->strides[i] < 0) return false;
@@ -478,6 +479,7 @@ bool tt_view_is_whole(const tt_strided *v, const hlo_type *base) {
 
 bool tt_view_covers(const tt_strided *v, int64_t bytes, int *out_order) {
     int order[MAX], n_order = 0; int64_t n = 1, stride = 1;
+    if (v->rank > MAX) return false;
     for (int i = 0; i < v->rank; i++) n *= v->dims[i];
     if (v->offset || n * tt_dtype_size(v->dtype) != bytes) return false;
     bool row_major = true;

@@ -120,3 +120,18 @@ def test_elements_that_meet_go_in_order(mode, shift):
             torch.testing.assert_close(got, want)
     finally:
         torch.tpu.eager_mode = before
+
+
+@pytest.mark.parametrize("mode", ["DEFER_NEVER", "DEFER_AND_FUSE"])
+def test_a_list_that_fails_in_a_later_part_changes_nothing(mode):
+    with torch.tpu.set_eager_mode(getattr(torch.tpu.EagerMode, mode)):
+        a, b = torch.zeros(4, device="tpu"), torch.ones(3, device="tpu")
+        short = torch.ones(5, device="tpu")
+        for _ in range(3):
+            with pytest.raises(RuntimeError):
+                torch._foreach_add_([a, b, a, b], [a + 1, b, short, b])
+            with pytest.raises(RuntimeError, match="at most 16"):
+                torch._foreach_add_([a, b, a, b, b[:1].as_strided([1] * 17, [1] * 17)], 1)
+        assert a.tolist() == [0] * 4 and b.tolist() == [1] * 3
+        torch._foreach_add_([a, a, a[0]], 1)
+        assert a.tolist() == [3, 2, 2, 2]

@@ -182,3 +182,39 @@ def test_what_follows_a_large_product_has_the_bits_of_eager(layer, dtype):
         assert torch.equal(want[0], other)
     if want[1] is not None:
         assert torch.equal(want[1], got[1]) and torch.equal(want[1], strict[1])
+
+
+def test_lists_that_meet_go_as_functionalization_has_them():
+    """PyTorch makes list ops of a graph functional before a backend sees it: an element does not see what one before it wrote."""
+
+    def f(x, y):
+        torch._foreach_add_([x[:3], x[1:]], [y[:3], y[1:]])
+        torch._foreach_mul_([x, y, x], [y, x, x])
+        return x + y
+
+    for shift in range(3):
+        theirs = [torch.arange(4.0) + shift, torch.arange(4.0) + 1]
+        ours = [t.to("tpu") for t in theirs]
+        want, got = torch.compile(f, backend="aot_eager")(*theirs), torch.compile(f, backend="tpu")(*ours)
+        for a, b in zip((want, *theirs), (got, *ours), strict=True):
+            assert torch.equal(a, b.cpu())
+
+
+def test_what_is_spared_is_spared_for_this_backend_alone():
+    from torch._dynamo import config
+
+    if not hasattr(config, "record_runtime_overhead"):
+        pytest.skip("this Dynamo records none")
+    called = []
+    for backend in ("tpu", "eager", "tpu"):
+
+        def f(x, backend=backend):
+            return torch.cos(x) + len(backend)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(torch._dynamo.utils, "record_pregraph_bytecode_enter", lambda backend=backend: called.append(backend))
+            patch.setattr(torch._dynamo.utils, "record_pregraph_bytecode_exit", lambda _: None)
+            torch.compile(f, backend=backend)(torch.ones(2, device="tpu"))
+        torch._dynamo.reset()
+        assert config.record_runtime_overhead
+    assert called == ["eager"]

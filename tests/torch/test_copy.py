@@ -118,3 +118,20 @@ def test_between_devices(x):
     assert torch.equal(z.cpu(), x.t().cpu())
     with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
         x + y
+
+
+def test_bools_of_any_byte():
+    bytes = torch.tensor([2, 3, 0, 255, 1, 128, 0, 7, 16], dtype=torch.uint8)
+    theirs = bytes.view(torch.bool)
+    for ours in (theirs.to("tpu"), bytes.to("tpu").view(torch.bool), torch.zeros(9, 2, dtype=torch.bool, device="tpu")[:, 1].copy_(theirs)):
+        for f in (
+            lambda b: b.sum(),
+            lambda b: b.float(),
+            lambda b: b == b.flip(0),
+            lambda b: b ^ torch.ones_like(b),
+            lambda b: b & b.flip(0),
+            lambda b: b.cumsum(0),
+            lambda b: b.clone().view(torch.uint8),
+            lambda b: torch.arange(9.0, device=b.device)[b],
+        ):
+            assert torch.equal(f(ours).cpu(), f(theirs))

@@ -78,6 +78,19 @@ def test_quantized_is_refused():
 def test_too_many_dimensions():
     with pytest.raises(RuntimeError, match="at most 16 dimensions"):
         torch.empty([1] * 17, device="tpu")
+    for dims in ([2] * 17, [1] * 3 + [2] * 17, [1] * 16 + [2**17]):
+        wide = torch.zeros(2**17, device="tpu").view(dims)
+        for op in (
+            lambda w: w + 1,
+            lambda w: w.add_(1),
+            lambda w: w.zero_(),
+            lambda w: w.transpose(0, -1).fill_(2),
+            lambda w: torch._foreach_add_([w, w], 1),
+            lambda w: w.cpu(),
+        ):
+            with pytest.raises(RuntimeError, match="at most 16 dimensions"):
+                op(wide)
+        assert wide.flatten().sum().item() == 0
 
 
 def test_a_failed_in_place_op_changes_nothing(x):
