@@ -71,15 +71,15 @@ typedef struct forward {
     attention a;
     char *out;
     float *lse;
-    int64_t keys_bytes, head_bytes; /* of keys, and with values, of a (b, hk) as panels */
+    int64_t keys_bytes, head_bytes; /* of keys, and with values, of a (b, hk) as panels; odd_keys of its blocks are behind them */
     int64_t parts, block;           /* tasks of a (b, hk); queries of a block */
 } forward;
 
 /* Products with all keys. The processor reads ahead more in several places than in one: keys are met in STREAMS runs side by side,
  * while the values, which come next, are asked for. */
-static void meet_keys(const attention *a, int64_t rows, const float *q, const char *k, const char *v, float *scores, int64_t ld) {
+static void meet_keys(const attention *a, int64_t keys, int64_t rows, const float *q, const char *k, const char *v, float *scores, int64_t ld) {
     enum { STREAMS = 6, FEW_KEYS = 192 };
-    const int64_t run = a->s < FEW_KEYS ? 0 : a->s / STREAMS, row_bytes = a->e * a->bytes, value_bytes = STREAMS * a->ev * a->bytes;
+    const int64_t run = keys < FEW_KEYS ? 0 : keys / STREAMS, row_bytes = a->e * a->bytes, value_bytes = STREAMS * a->ev * a->bytes;
     float some[ENG_DOT_ROWS * STREAMS];
     for (int64_t j = 0; j < run; j++, v += value_bytes) {
         for (int64_t at = 0; at < value_bytes; at += 64)
@@ -90,7 +90,7 @@ static void meet_keys(const attention *a, int64_t rows, const float *q, const ch
                 scores[r * ld + t * run + j] = some[r * STREAMS + t];
     }
     const int64_t done = run * STREAMS;
-    a->f->dots[rows](a->e, q, k + done * row_bytes, a->e, scores + done, ld, a->s - done);
+    a->f->dots[rows](a->e, q, k + done * row_bytes, a->e, scores + done, ld, keys - done);
 }
 
 static void few_task(void *context, int64_t task, int worker) {
@@ -100,28 +100,28 @@ static void few_task(void *context, int64_t task, int worker) {
     const eng_flavor *f = a->f;
     const int64_t b = task / a->hk, hk = task % a->hk, rows = a->group * a->l,
                   first = b * a->h * a->l + hk * rows;
-    const int64_t ld = eng_round_up(a->s, 16);
+    const int64_t keys = a->causal ? eng_min(a->s, KEYS) : a->s, ld = eng_round_up(keys, 16);
     const char *k = a->k + task * a->s * a->e * a->bytes, *v = a->v + task * a->s * a->ev * a->bytes;
     float *scores = eng_scratch_need(
-        ENG_SLOT_A, (size_t)((f->dot_rows * (ld + a->ev + 16)) * 4 + eng_dots_bytes(f, f->dot_rows, a->e + a->s + 32)));
+        ENG_SLOT_A, (size_t)((f->dot_rows * (ld + a->ev + 16)) * 4 + eng_dots_bytes(f, f->dot_rows, a->e + keys + 32)));
     float *sums = scores + f->dot_rows * ld, *packed = sums + f->dot_rows * (a->ev + 16);
     for (int64_t r = 0; r < rows; r += f->dot_rows) {
         const int64_t m = eng_min(rows - r, f->dot_rows);
         f->pack_dots(packed, (int)m, a->q + (first + r) * a->e * a->bytes, a->e, a->e);
-        meet_keys(a, m, packed, k, v, scores, ld);
+        meet_keys(a, keys, m, packed, k, v, scores, ld);
         float inverse[ENG_DOT_ROWS];
         for (int64_t i = 0; i < m; i++) {
             const int64_t row = (r + i) % a->l;
-            const eng_scores t = attention_scores(a, b, hk * a->group + (r + i) / a->l, row, 0, 1, a->s, ld);
+            const eng_scores t = attention_scores(a, b, hk * a->group + (r + i) / a->l, row, 0, 1, keys, ld);
             eng_attended seen = {0};
             a->kernels->attend(&t, scores + i * ld, &seen);
             inverse[i] = seen.inverse[0];
             p->lse[first + r + i] = seen.total[0] == 0 ? 0 : seen.top[0] + logf(seen.total[0]);
         }
         const bool pairs = f->per_word == 2;
-        (pairs ? f : &a->kernels->f32)->pack_dots(packed, (int)m, scores, ld * (pairs ? 2 : 1), a->s);
+        (pairs ? f : &a->kernels->f32)->pack_dots(packed, (int)m, scores, ld * (pairs ? 2 : 1), keys);
         memset(sums, 0, (size_t)(m * a->ev * 4));
-        f->stream((int)m, a->ev, a->s, packed, v, a->ev, sums, a->ev);
+        f->stream((int)m, a->ev, keys, packed, v, a->ev, sums, a->ev);
         a->kernels->scale_rows(a->dtype, p->out + (first + r) * a->ev * a->bytes, a->ev, sums, a->ev, m, a->ev, inverse);
     }
 }
@@ -134,16 +134,29 @@ static bool values_lie_well(const attention *a) { /* as tiles read them */
     return a->dtype == TT_F32;
 }
 
+/* Keys of a block up to the last whose value is no number. What rows do not see weighs 0 in their sums, which is NaN then: for all rows of
+ * the block, as on PyTorch's CPU, whose blocks have as many keys. A value whose square is none may be taken for one: it adds 0. */
+static int64_t odd_keys(const attention *a, const char *v, int64_t keys) {
+    float squares[KEYS];
+    a->kernels->row_dots(a->dtype, v, v, keys, a->ev, squares);
+    while (keys > 0 && isfinite(squares[keys - 1]))
+        keys--;
+    return keys;
+}
+
 /* Keys of one head transposed for Q K^T, values in blocks of KEYS for P V. */
 static void pack_head(const forward *p, int64_t head, char *keys) {
     const attention *a = &p->a;
     const eng_flavor *f = a->f;
     const int64_t nr = f->nr, words = eng_words(f, a->e), columns = eng_round_up(a->ev, nr);
     char *values = keys + p->keys_bytes;
+    int64_t *odd = (int64_t *)(void *)(keys + p->head_bytes);
     const char *k = a->k + head * a->s * a->e * a->bytes, *v = a->v + head * a->s * a->ev * a->bytes;
     for (int64_t j = 0; j < a->s; j += nr)
         f->pack_cols(keys + j * words * 4, nr, (int)nr, k + j * a->e * a->bytes, a->e, eng_min(a->s - j, nr),
                      a->e);
+    for (int64_t j = 0; j < a->s && a->causal; j += KEYS)
+        odd[j / KEYS] = odd_keys(a, v + j * a->ev * a->bytes, eng_min(a->s - j, KEYS));
     for (int64_t j = 0; j < a->s && !values_lie_well(a); j += KEYS) {
         const int64_t n = eng_min(a->s - j, KEYS);
         char *block = values + j / KEYS * block_words(a) * columns * 4;
@@ -179,6 +192,7 @@ typedef struct pass {
     const eng_flavor *f; /* what tiles multiply */
     int64_t head, first; /* the block's first query */
     const char *q, *keys, *values;
+    const int64_t *odd; /* odd_keys of all blocks */
     int64_t row_bytes; /* of q */
     float *scores, *sums; /* scores: of a tile */
     int64_t ld, columns;  /* of them */
@@ -191,9 +205,10 @@ static void tile(pass *t, int64_t n, int64_t i, int64_t rows, int64_t k0) {
     const attention *a = &t->p->a;
     const eng_flavor *f = t->f;
     const int64_t row = t->first + i, words = eng_words(a->f, a->e), packed = eng_min(a->s - k0, KEYS);
-    const int64_t keys = a->causal ? eng_min(packed, row + rows - k0) : packed;
-    if (keys <= 0)
+    const int64_t seen_keys = a->causal ? row + rows - k0 : packed, blind = a->causal ? eng_max(k0 - row, 0) : 0; /* blind: rows before the block */
+    if (seen_keys <= 0)
         return;
+    const int64_t keys = a->causal ? eng_min(packed, eng_max(seen_keys, t->odd[k0 / KEYS])) : packed;
     eng_scores scores = attention_scores(a, t->head / a->h, t->head % a->h, row, k0, rows, keys, t->ld);
     eng_attended *const seen = &t->seen[n];
     float *const sums = t->sums + i * t->columns;
@@ -212,8 +227,8 @@ static void tile(pass *t, int64_t n, int64_t i, int64_t rows, int64_t k0) {
     const bool in_place = values_lie_well(a);
     const attention_right values = {in_place ? t->values + k0 * a->ev * 4 : t->values + k0 / KEYS * block_words(a) * t->columns * 4,
                                     in_place ? a->ev : f->nr, in_place ? f->nr * 4 : eng_words(f, packed) * f->nr * 4};
-    attention_multiply(f, eng_words(f, keys), (attention_left){t->scores, t->ld * 4, 4}, rows, values, a->ev, !in_place, sums, t->columns,
-                       k0 > 0);
+    attention_multiply(f, eng_words(f, keys), (attention_left){t->scores + blind * t->ld, t->ld * 4, 4}, rows - blind, values, a->ev, !in_place,
+                       sums + blind * t->columns, t->columns, k0 > 0);
     if (k0 + KEYS >= (a->causal ? eng_min(a->s, row + rows) : a->s))
         a->kernels->scale_rows(a->dtype, t->p->out + (t->head * a->l + row) * a->ev * a->bytes, a->ev, sums, t->columns, rows, a->ev, seen->inverse);
 }
@@ -224,7 +239,7 @@ static void query_block(const forward *p, const char *keys, int64_t head, int64_
     const eng_flavor *f = a->f->per_word == 2 ? a->f : &a->kernels->f32;
     const int64_t n = eng_min(a->l - q0, block), mr = eng_even_rows(f, n), columns = eng_round_up(a->ev, f->nr);
     const int64_t ld = eng_round_up(eng_min(a->s, KEYS), f->nr) + 16; /* rows a power of two apart would share a set of L1 */
-    pass t = {.p = p, .f = f, .head = head, .first = q0, .keys = keys, .ld = ld, .columns = columns, .bold = !a->mask && a->scale > 0};
+    pass t = {.p = p, .f = f, .head = head, .first = q0, .keys = keys, .odd = (const int64_t *)(const void *)(keys + p->head_bytes), .ld = ld, .columns = columns, .bold = !a->mask && a->scale > 0};
     t.values = values_lie_well(a) ? a->v + head / a->group * a->s * a->ev * 4 : keys + p->keys_bytes;
     t.scores = eng_scratch_need(ENG_SLOT_A, (size_t)((ENG_MAX_MR * ld + QUERIES * (columns + a->e + 1)) * 4));
     t.sums = t.scores + ENG_MAX_MR * ld;
@@ -249,7 +264,7 @@ static void part_task(void *context, int64_t task, int worker) {
     const forward *p = context;
     const attention *a = &p->a;
     const int64_t heads = a->b * a->hk, blocks = eng_blocks(a->l, p->block);
-    char *keys = eng_scratch_need(ENG_SLOT_B, (size_t)p->head_bytes);
+    char *keys = eng_scratch_need(ENG_SLOT_B, (size_t)(p->head_bytes + eng_blocks(a->s, KEYS) * (int64_t)sizeof(int64_t)));
     pack_head(p, task % heads, keys);
     for (int64_t i = task / heads; i < a->group * blocks; i += p->parts) /* the longest first */
         query_block(p, keys, task % heads * a->group + i % a->group, (blocks - 1 - i / a->group) * p->block, p->block);
