@@ -201,8 +201,25 @@ PLAIN2(k_next_after_F, int32_t, int32_t, next_after_bits(x, y))
 
 /* f64 */
 #define dabs(x) __builtin_fabs(x)
-#define dmax(x, y) ((x) == (y) ? (__builtin_signbit(x) ? (y) : (x)) : (x) > (y) || (x) != (x) ? (x) : (y))
-#define dmin(x, y) ((x) == (y) ? (__builtin_signbit(x) ? (x) : (y)) : (x) < (y) || (x) != (x) ? (x) : (y))
+/* NaN wins, +0 over -0; where both are zeros their bits tell */
+static inline __attribute__((always_inline)) double dmax(double x, double y) {
+    uint64_t u, v;
+    double both, most = x > y ? x : y;
+    memcpy(&u, &x, 8), memcpy(&v, &y, 8);
+    u &= v;
+    memcpy(&both, &u, 8);
+    most = x == y ? both : most;
+    return x != x ? x : most;
+}
+static inline __attribute__((always_inline)) double dmin(double x, double y) {
+    uint64_t u, v;
+    double both, least = x < y ? x : y;
+    memcpy(&u, &x, 8), memcpy(&v, &y, 8);
+    u |= v;
+    memcpy(&both, &u, 8);
+    least = x == y ? both : least;
+    return x != x ? x : least;
+}
 PLAIN1(k_abs_D, double, double, dabs(x))
 PLAIN1(k_negate_D, double, double, -x)
 PLAIN1(k_sqrt_D, double, double, __builtin_sqrt(x))
@@ -400,6 +417,7 @@ PLAIN1(k_convert_F_D, float, double, x)
 PLAIN1(k_convert_D_F, double, float, x)
 
 #include "engine/loop_double.h"
+#include "engine/loop_double_math.h"
 
 /* ---- rows: one number from n; the kernel's d is a single element ----
  * 16- and 32-bit floats give an f32 (sums of at most a few thousand elements; callers add those up in f64), others their own type. */
@@ -497,8 +515,29 @@ ROW_EXTREMES(H, float, 2)
     }
 ROW_DOUBLE(k_row_add, 0, x + y)
 ROW_DOUBLE(k_row_multiply, 1, x *y)
-ROW_DOUBLE(k_row_maximum_raw, -__builtin_inf(), (x != x) | (x >= y) ? x : y)
-ROW_DOUBLE(k_row_minimum_raw, __builtin_inf(), (x != x) | (x <= y) ? x : y)
+#define ROW_DOUBLE_EXTREME(name, start, after)                                \
+    KERNEL(name##_D) {                                                        \
+        const double *a = av;                                                 \
+        vd m[4] = {(vd){} + start, (vd){} + start, (vd){} + start, (vd){} + start}; \
+        double most;                                                          \
+        int64_t i = 0;                                                        \
+        UNUSED3;                                                              \
+        for (; i + 2 * VL <= n; i += 2 * VL)                                  \
+            _Pragma("GCC unroll 4") for (int u = 0; u < 4; u++) {             \
+                const vd y = *(const vd_any *)(a + i + u * (VL / 2));         \
+                m[u] = sel_D((y after m[u]) | (y != y), y, m[u]);             \
+            }                                                                 \
+        for (int u = 1; u < 4; u++)                                           \
+            m[0] = sel_D((m[u] after m[0]) | (m[u] != m[u]), m[u], m[0]);     \
+        most = m[0][0];                                                       \
+        for (int k = 1; k < VL / 2; k++)                                      \
+            most = m[0][k] after most || m[0][k] != m[0][k] ? m[0][k] : most; \
+        for (; i < n; i++)                                                    \
+            most = a[i] after most || a[i] != a[i] ? a[i] : most;             \
+        *(double *)dv = most;                                                 \
+    }
+ROW_DOUBLE_EXTREME(k_row_maximum_raw, -__builtin_inf(), >)
+ROW_DOUBLE_EXTREME(k_row_minimum_raw, __builtin_inf(), <)
 ROW_EXTREMES(D, double, 8)
 
 #define ROW_INT_(name, T, start, expr)                                        \
@@ -583,11 +622,11 @@ static loop_kernel find_convert(tt_dtype in, tt_dtype out) {
 static loop_kernel find_unary(int op, tt_dtype in) {
     switch (KEY(op, in)) {
         CASE_FLOAT(ABS, k_abs) CASE_INT(ABS, k_abs) CASE_FLOAT(CEIL, k_ceil) CASE_FLOAT(FLOOR, k_floor)
-        CASE_FBH(COSINE, k_cosine) CASE_FBH(SINE, k_sine) CASE_FBH(EXP, k_exp) CASE_FBH(EXPM1, k_expm1)
-        CASE_FBH(LOG, k_log) CASE_FBH(LOG1P, k_log1p) CASE_FBH(LOGISTIC, k_logistic) CASE_FBH(TANH, k_tanh)
-        CASE_FBH(TAN, k_tan) CASE_FBH(CHLO_TAN, k_tan) CASE_FBH(CHLO_SINH, k_sinh) CASE_FBH(CHLO_COSH, k_cosh)
-        CASE_FBH(CHLO_ASIN, k_asin) CASE_FBH(CHLO_ACOS, k_acos) CASE_FBH(CHLO_ATAN, k_atan)
-        CASE_FBH(CHLO_ERF, k_erf) CASE_FBH(CHLO_ERFC, k_erfc) CASE_FBH(CHLO_ERF_INV, k_erf_inv)
+        CASE_FLOAT(COSINE, k_cosine) CASE_FLOAT(SINE, k_sine) CASE_FLOAT(EXP, k_exp) CASE_FLOAT(EXPM1, k_expm1)
+        CASE_FLOAT(LOG, k_log) CASE_FLOAT(LOG1P, k_log1p) CASE_FLOAT(LOGISTIC, k_logistic) CASE_FLOAT(TANH, k_tanh)
+        CASE_FLOAT(TAN, k_tan) CASE_FLOAT(CHLO_TAN, k_tan) CASE_FLOAT(CHLO_SINH, k_sinh) CASE_FLOAT(CHLO_COSH, k_cosh)
+        CASE_FLOAT(CHLO_ASIN, k_asin) CASE_FLOAT(CHLO_ACOS, k_acos) CASE_FLOAT(CHLO_ATAN, k_atan)
+        CASE_FLOAT(CHLO_ERF, k_erf) CASE_FLOAT(CHLO_ERFC, k_erfc) CASE_FBH(CHLO_ERF_INV, k_erf_inv)
         CASE_FBH(CHLO_ASINH, k_asinh) CASE_FBH(CHLO_ACOSH, k_acosh) CASE_FBH(CHLO_ATANH, k_atanh)
         CASE_FBH(CHLO_LGAMMA, k_lgamma) CASE_FBH(CHLO_DIGAMMA, k_digamma) CASE_FLOAT(NEGATE, k_negate) CASE_INT(NEGATE, k_negate)
         CASE_FBH(ROUND_AFZ, k_round_afz) CASE_FLOAT(ROUND_EVEN, k_round_even)
@@ -627,7 +666,7 @@ loop_kernel LOOP_FIND(int op, tt_dtype in, tt_dtype out, int direction) {
         CASE_FLOAT(MULTIPLY, k_multiply) CASE_INT(MULTIPLY, k_multiply) CASE_FLOAT(DIVIDE, k_divide)
         CASE_FLOAT(MAXIMUM, k_maximum) CASE_INT(MAXIMUM, k_maximum) CASE_FLOAT(MINIMUM, k_minimum)
         CASE_INT(MINIMUM, k_minimum) CASE_FLOAT(CLAMP, k_clamp) CASE_INT(CLAMP, k_clamp)
-        CASE_INT(DIVIDE, k_divide) CASE_INT(REMAINDER, k_remainder) CASE_FBH(REMAINDER, k_remainder) CASE_FBH(POWER, k_power) CASE_FBH(ATAN2, k_atan2)
+        CASE_INT(DIVIDE, k_divide) CASE_INT(REMAINDER, k_remainder) CASE_FBH(REMAINDER, k_remainder) CASE_FLOAT(POWER, k_power) CASE_FLOAT(ATAN2, k_atan2)
         CASE(CHLO_NEXT_AFTER, F32, k_next_after_F)
         CASE_INT(AND, k_and) CASE_INT(OR, k_or) CASE_INT(XOR, k_xor)
         CASE(AND, PRED, k_and_U8) CASE(OR, PRED, k_or_U8) CASE(XOR, PRED, k_xor_U8)

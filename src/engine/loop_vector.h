@@ -23,9 +23,12 @@
 typedef float vf __attribute__((vector_size(VL * 4)));
 typedef int32_t vi __attribute__((vector_size(VL * 4)));
 typedef uint32_t vu __attribute__((vector_size(VL * 4)));
+typedef double vd __attribute__((vector_size(VL * 4)));
+typedef int64_t vl __attribute__((vector_size(VL * 4)));
 typedef uint16_t vh __attribute__((vector_size(VL * 2)));
 typedef int8_t vb __attribute__((vector_size(VL)));
 typedef float vf_any __attribute__((vector_size(VL * 4), aligned(4), may_alias));
+typedef double vd_any __attribute__((vector_size(VL * 4), aligned(8), may_alias));
 typedef uint16_t vh_any __attribute__((vector_size(VL * 2), aligned(2), may_alias));
 typedef int8_t vb_any __attribute__((vector_size(VL), aligned(1), may_alias));
 
@@ -59,6 +62,7 @@ INLINE int any(vm m) {
 }
 #endif
 
+INLINE vd sel_D(vl m, vd a, vd b) { return (vd)(((vl)a & m) | ((vl)b & ~m)); }
 INLINE vf vabs(vf a) { return (vf)((vi)a & KI(0x7fffffff)); }
 INLINE vf with_sign(vf magnitude, vf sign) { return (vf)(((vi)magnitude & KI(0x7fffffff)) | ((vi)sign & KI(INT32_MIN))); }
 

@@ -81,6 +81,59 @@ TEST(vector_math) {
     eng_isa_limit(ENG_ISA_AVX512_BF16);
 }
 
+static double ulps_of_double(double have, long double want) {
+    const double w = (double)want;
+    if (isnan(w) || isnan(have))
+        return isnan(w) && isnan(have) ? 0 : INFINITY;
+    if (isinf(w) || isinf(have))
+        return w == have || (isinf(have) && fabsl(want) > 1.797e308L) ? 0 : INFINITY;
+    if (w == 0 && have == 0)
+        return !!signbit(have) == !!signbit(w) ? 0 : INFINITY;
+    int e;
+    frexpl(want, &e);
+    return (double)(fabsl((long double)have - want) / ldexpl(1, (e < -1021 ? -1021 : e) - 53));
+}
+static long double logistic_long(long double x) { return expl(-x) > 1.7976931348623158e308L ? 0 : 1 / (1 + expl(-x)); } /* as PyTorch's */
+static long double power_of_two(long double x) { return exp2l(x); }
+
+/* Numbers of all sizes, every second one near 1, and at the ends of what functions do themselves. */
+TEST(vector_math_of_doubles) {
+    static const struct { hlo_op op; long double (*f)(long double); double most; } functions[] = {
+        {HLO_EXP, expl, 1.2}, {HLO_EXPM1, expm1l, 2}, {HLO_LOG, logl, 1}, {HLO_LOG1P, log1pl, 1.5}, {HLO_TANH, tanhl, 3}, {HLO_TAN, tanl, 3},
+        {HLO_CHLO_SINH, sinhl, 3}, {HLO_CHLO_COSH, coshl, 2}, {HLO_CHLO_ASIN, asinl, 2}, {HLO_CHLO_ACOS, acosl, 2}, {HLO_CHLO_ATAN, atanl, 2},
+        {HLO_LOGISTIC, logistic_long, 2.5}, {HLO_SINE, sinl, 1.5}, {HLO_COSINE, cosl, 1.5}, {HLO_CHLO_ERF, erfl, 1.5}, {HLO_CHLO_ERFC, erfcl, 4},
+        {HLO_POWER, power_of_two, 1.2}};
+    static const double special[] = {0, -0.0, INFINITY, -INFINITY, NAN, 1, -1, 0.5, -0.5, 2, 6, -6, 26.6, 28, 709, 709.7, 709.8, 710, -708.4, -740, -745.2, -746,
+                                     1023.5, 1024, -1074, -1075.5, 1e6, 1e22, 1.5707963267948966, -3.141592653589793, 710004.9396999999, 5e-324, -1e-310, 1e-300,
+                                     1.7e308, 22, -37.5, 0.34657, 0.99999999999999989, -0.99999999999999989, 2251799813685249.5};
+    for (int isa = ENG_ISA_PORTABLE; isa <= ENG_ISA_AVX512; isa++) {
+        eng_isa_limit((eng_isa)isa);
+        for (size_t k = 0; k < sizeof functions / sizeof *functions; k++) {
+            loop_kernel kernel = loop_find(functions[k].op, TT_F64, TT_F64, 0);
+            double worst = 0, at = 0, x[1001], y[1001], two[1001];
+            for (int round = 0; round < 40; round++) {
+                memcpy(x, special, sizeof special);
+                for (int i = round ? 0 : (int)(sizeof special / sizeof *special); i < 1001; i++) {
+                    const double part = (double)rnd(UINT32_MAX) / 4294967296.0 + (double)rnd(UINT32_MAX) / 0x1p64;
+                    x[i] = ldexp(part + 0.5, i % 2 ? (int)rnd(4) - 3 : i % 5 ? (int)rnd(14) - 4 : (int)rnd(2100) - 1060) * (rnd(2) ? 1 : -1);
+                }
+                for (int i = 0; i < 1001; i++)
+                    two[i] = 2;
+                kernel(y, functions[k].op == HLO_POWER ? two : x, functions[k].op == HLO_POWER ? x : NULL, NULL, 1001);
+                for (int i = 0; i < 1001; i++) {
+                    const double u = ulps_of_double(y[i], functions[k].f((long double)x[i]));
+                    at = u > worst ? x[i] : at;
+                    worst = fmax(worst, u);
+                }
+            }
+            if (getenv("TT_FUZZ") || worst > functions[k].most)
+                fprintf(stderr, "%s: %g ulp of %.17g at level %d\n", hlo_op_text(functions[k].op), worst, at, isa);
+            CHECK(worst <= functions[k].most);
+        }
+    }
+    eng_isa_limit(ENG_ISA_AVX512_BF16);
+}
+
 TEST(power_and_remainder) {
     static const float special[] = {0, -0.0f, INFINITY, -INFINITY, NAN, 1, -1, 2, -2, 0.5f, 3, -3, 1e-40f, 1e38f, 2.5f, -2.5f, 8388609, 16777216};
     for (int isa = ENG_ISA_PORTABLE; isa <= ENG_ISA_AVX512; isa++) {
