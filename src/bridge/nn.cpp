@@ -1,15 +1,16 @@
-// nn.cpp - which kernel scaled_dot_product_attention takes, and the RNN cells that PyTorch picks for this
-// device, composed from ordinary ops (one layer of gates a step) until a row of the table serves them. Must
-// not know how the fused attention computes.
+// nn.cpp - which kernel scaled_dot_product_attention takes, and how the layers of an LSTM are composed of ordinary
+// ops and the fused cell. Must not know how the fused attention computes.
 #include "bridge/tensor.h"
 #include <ATen/Context.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/native/DispatchStub.h>
 #include <ATen/native/transformers/attention.h>
+#include <ATen/ops/_thnn_fused_lstm_cell.h>
 #include <ATen/ops/cat.h>
-#include <ATen/ops/sigmoid.h>
-#include <ATen/ops/tanh.h>
-#include <ATen/ops/zeros_like.h>
+#include <ATen/ops/dropout.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/lstm_native.h>
+#include <ATen/ops/stack.h>
 
 namespace tpu {
 
@@ -42,81 +43,45 @@ static int64_t choose_attention(const Tensor &query, const Tensor &key, const Te
 }
 
 // ---------------------------------------------------------------- LSTM
-static Tensor join(at::TensorList gates) {
-    return at::cat(gates, 1);
+// One direction of a layer over [steps, batch, features]; w holds the weights, input then hidden, and the biases, which may lack. Leaves the
+// last states in h and c. What the inputs add to the gates is one product for all steps, as on the CPU.
+static Tensor lstm_direction(const Tensor &inputs, Tensor &h, Tensor &c, at::TensorList w, bool backwards) {
+    const auto gates = at::linear(inputs, w[0], w.size() == 4 ? std::optional<Tensor>(w[2] + w[3]) : std::nullopt).unbind(0);
+    const Tensor hidden = w[1].t();
+    std::vector<Tensor> outputs(gates.size());
+    for (size_t i = 0; i < gates.size(); i++) {
+        const size_t step = backwards ? gates.size() - 1 - i : i;
+        Tensor workspace;
+        std::tie(h, c, workspace) = at::_thnn_fused_lstm_cell(gates[step], h.mm(hidden), c);
+        outputs[step] = h;
+    }
+    return at::stack(outputs, 0);
 }
 
-static Tensor plus(const Tensor &gates, const std::optional<Tensor> &bias) {
-    return bias && bias->defined() ? gates + *bias : gates;
-}
-
-// Workspace: the four gates after their activation, as they lie in the weights: input, forget, cell, output.
-static std::tuple<Tensor, Tensor, Tensor> lstm_cell(const Tensor &input_gates, const Tensor &hidden_gates,
-                                                    const Tensor &cx, const std::optional<Tensor> &input_bias,
-                                                    const std::optional<Tensor> &hidden_bias) {
-    const auto gates = (plus(input_gates, input_bias) + plus(hidden_gates, hidden_bias)).chunk(4, 1);
-    const Tensor in = gates[0].sigmoid(), forget = gates[1].sigmoid(), cell = gates[2].tanh(),
-                 out = gates[3].sigmoid();
-    Tensor cy = forget * cx + in * cell;
-    Tensor hy = out * cy.tanh();
-    return {hy, cy, join({in, forget, cell, out})};
-}
-
-static std::tuple<Tensor, Tensor, Tensor> lstm_cell_backward(const std::optional<Tensor> &grad_hy,
-                                                             const std::optional<Tensor> &grad_cy,
-                                                             const Tensor &cx, const Tensor &cy,
-                                                             const Tensor &workspace, bool has_bias) {
-    if (!(grad_hy && grad_hy->defined()) && !(grad_cy && grad_cy->defined()))
-        return {};
-    const auto gates = workspace.chunk(4, 1);
-    const Tensor &in = gates[0], &forget = gates[1], &cell = gates[2], &out = gates[3];
-    const Tensor tanh = cy.tanh();
-    const Tensor dh = grad_hy && grad_hy->defined() ? *grad_hy : at::zeros_like(cy);
-    Tensor dc = dh * out * (1 - tanh * tanh);
-    if (grad_cy && grad_cy->defined())
-        dc = dc + *grad_cy;
-    Tensor grad_gates = join({dc * cell * in * (1 - in), dc * cx * forget * (1 - forget),
-                              dc * in * (1 - cell * cell), dh * tanh * out * (1 - out)});
-    Tensor grad_bias = has_bias ? grad_gates.sum(at::IntArrayRef{0}) : Tensor();
-    return {grad_gates, dc * forget, grad_bias};
-}
-
-// ---------------------------------------------------------------- GRU
-// Workspace: reset, update and new gate, hx, and the hidden part of the new gate.
-static std::tuple<Tensor, Tensor> gru_cell(const Tensor &input_gates, const Tensor &hidden_gates,
-                                           const Tensor &hx, const std::optional<Tensor> &input_bias,
-                                           const std::optional<Tensor> &hidden_bias) {
-    const auto in = plus(input_gates, input_bias).chunk(3, 1),
-               hidden = plus(hidden_gates, hidden_bias).chunk(3, 1);
-    const Tensor reset = (in[0] + hidden[0]).sigmoid(), update = (in[1] + hidden[1]).sigmoid();
-    const Tensor fresh = (in[2] + reset * hidden[2]).tanh();
-    return {fresh + update * (hx - fresh), join({reset, update, fresh, hx, hidden[2]})};
-}
-
-static std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor>
-gru_cell_backward(const Tensor &grad_hy, const Tensor &workspace, bool has_bias) {
-    const auto saved = workspace.chunk(5, 1);
-    const Tensor &reset = saved[0], &update = saved[1], &fresh = saved[2], &hx = saved[3], &hidden = saved[4];
-    const Tensor d_fresh = grad_hy * (1 - update) * (1 - fresh * fresh);
-    const Tensor d_update = grad_hy * (hx - fresh) * update * (1 - update);
-    const Tensor d_reset = d_fresh * hidden * reset * (1 - reset);
-    Tensor input_gates = join({d_reset, d_update, d_fresh}),
-           hidden_gates = join({d_reset, d_update, d_fresh * reset});
-    Tensor input_bias = has_bias ? input_gates.sum(at::IntArrayRef{0}) : Tensor();
-    Tensor hidden_bias = has_bias ? hidden_gates.sum(at::IntArrayRef{0}) : Tensor();
-    return {input_gates, hidden_gates, grad_hy * update, input_bias, hidden_bias};
+// PyTorch's own has a product a step for the inputs of every device but the CPU. It does what is rare: projections, calls that are wrong.
+static std::tuple<Tensor, Tensor, Tensor> lstm(const Tensor &input, at::TensorList hx, at::TensorList params, bool has_biases, int64_t n_layers,
+                                               double dropout, bool train, bool bidirectional, bool batch_first) {
+    const int64_t directions = bidirectional ? 2 : 1, each = has_biases ? 4 : 2, all = n_layers * directions;
+    if (hx.size() != 2 || (int64_t)params.size() != all * each || input.dim() != 3 || hx[0].dim() != 3 || hx[1].dim() != 3 ||
+        hx[0].sym_sizes() != hx[1].sym_sizes() || hx[0].size(0) != all || input.sym_size(batch_first ? 1 : 0) == 0)
+        return at::native::lstm(input, hx, params, has_biases, n_layers, dropout, train, bidirectional, batch_first);
+    Tensor x = batch_first ? input.transpose(0, 1) : input;
+    auto h = hx[0].unbind(0), c = hx[1].unbind(0);
+    for (int64_t layer = 0; layer < n_layers; layer++) {
+        std::vector<Tensor> outputs;
+        for (int64_t i = layer * directions; i < (layer + 1) * directions; i++)
+            outputs.push_back(lstm_direction(x, h[i], c[i], params.slice(i * each, each), i % directions));
+        x = bidirectional ? at::cat(outputs, -1) : outputs[0];
+        if (dropout != 0 && train && layer + 1 < n_layers)
+            x = at::dropout(x, dropout, true);
+    }
+    return {batch_first ? x.transpose(0, 1) : x, at::stack(h, 0), at::stack(c, 0)};
 }
 
 void register_nn(torch::Library &library) {
-    int kind;
-    if (!tt_row_find("_thnn_fused_lstm_cell", &kind)) {
-        library.impl("_thnn_fused_lstm_cell", TORCH_FN(lstm_cell));
-        library.impl("_thnn_fused_lstm_cell_backward_impl", TORCH_FN(lstm_cell_backward));
-    }
-    if (!tt_row_find("_thnn_fused_gru_cell", &kind)) {
-        library.impl("_thnn_fused_gru_cell", TORCH_FN(gru_cell));
-        library.impl("_thnn_fused_gru_cell_backward", TORCH_FN(gru_cell_backward));
-    }
+    library.impl("lstm.input", TORCH_FN(lstm));
+    static auto *gradients = new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::AutogradPrivateUse1, __FILE__, __LINE__);
+    gradients->impl("lstm.input", TORCH_FN(lstm));
 }
 
 } // namespace tpu
