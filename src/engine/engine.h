@@ -20,6 +20,9 @@ typedef struct eng_tensor { hlo_type type; void *data; } eng_tensor;
 typedef void (*eng_task_fn)(void *context, int64_t task, int worker);
 int eng_pool_size(void);
 void eng_parallel(int64_t n_tasks, eng_task_fn fn, void *context);
+uint32_t eng_parallel_count(void); /* calls of this thread's so far that others could take tasks of */
+/* Looks at *word for `ns` at most; true if it differs from value. */
+bool eng_spin_while_equal(_Atomic uint32_t *word, uint32_t value, int64_t ns);
 
 /* ---- one run of a program ---- */
 /* A loop that waits for a result (program_run.c). A kernel may hand it all of its result, part by part, or nothing: `rows` rows of `count`

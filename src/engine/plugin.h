@@ -41,6 +41,7 @@ void eng_event_set(eng_event *, tt_status take_error); /* once */
 bool eng_event_is_ready(const eng_event *);
 const tt_error *eng_event_error(const eng_event *);  /* borrowed; NULL while pending or good */
 TT_MUST_CHECK tt_status eng_event_wait(eng_event *); /* a copy of its error */
+uint32_t eng_event_waits(void); /* how often somebody found an event not ready */
 /* fn owns the error; runs now when ready, else on the thread that sets the event. */
 void eng_event_on_ready(eng_event *, void (*fn)(tt_pjrt_error *, void *), void *context);
 
@@ -82,6 +83,8 @@ typedef struct eng_queue {
     int n_tasks;
     bool started, stopping;
     pthread_t thread;
+    _Atomic uint32_t pushed;                   /* tasks so far; what its thread looks at before it sleeps */
+    _Atomic uint32_t waits, handed_over, stay; /* plugin_execute.c: does the host go on while runs are queued? */
 } eng_queue;
 void eng_queue_init(eng_queue *);
 void eng_queue_deinit(eng_queue *); /* after all tasks; joins the thread */
@@ -185,6 +188,7 @@ struct tt_pjrt_loaded {
     eng_frame **frames;       /* [client device], made on its queue */
     _Atomic bool deleted;
     _Atomic int64_t measured_ns; /* time of a run; 0: not known yet */
+    _Atomic bool alone;          /* a run takes one thread only */
     _Atomic uint32_t n_runs;
 };
 void eng_executable_release(tt_pjrt_executable *);

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { READY = 1, SLEEPERS = 2 };
@@ -104,26 +103,15 @@ const tt_error *eng_event_error(const eng_event *e) {
     return eng_event_is_ready(e) ? e->error : NULL;
 }
 
-static int64_t now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+static _Atomic uint32_t waits;
+
+uint32_t eng_event_waits(void) {
+    return atomic_load_explicit(&waits, memory_order_relaxed);
 }
 
 static void wait_ready(eng_event *e) {
-    int64_t start = 0;
-    for (int i = 1; !eng_event_is_ready(e); i++) {
-#if defined(__x86_64__)
-        __builtin_ia32_pause();
-#endif
-        if (i % 64)
-            continue;
-        int64_t t = now_ns();
-        if (!start)
-            start = t;
-        else if (t - start > SPIN_NS)
-            break;
-    }
+    atomic_fetch_add_explicit(&waits, 1, memory_order_relaxed);
+    eng_spin_while_equal(&e->state, 0, SPIN_NS);
     for (uint32_t s; !((s = atomic_load_explicit(&e->state, memory_order_acquire)) & READY);) {
         if (!(s & SLEEPERS) && !atomic_compare_exchange_weak(&e->state, &s, s | SLEEPERS))
             continue;

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { INLINE_NS = 50000, INLINE_ALONE_NS = 200000, MEASURED_RUNS = 8, MEASURE_EVERY = 64, STACK_VALUES = 48 };
+enum { INLINE_NS = 50000, INLINE_ALONE_NS = 200000, HAND_OVER_NS = 5000, MANY = 16, STAY = 64, MEASURED_RUNS = 8, MEASURE_EVERY = 64, STACK_VALUES = 48 };
 
 /* One device's run. */
 typedef struct eng_job {
@@ -165,6 +165,7 @@ static tt_status run_job(eng_job *j, bool *out_started) {
         uint32_t n = atomic_fetch_add_explicit(&l->n_runs, 1, memory_order_relaxed);
         bool measure = n < MEASURED_RUNS || n % MEASURE_EVERY == 0;
         int64_t start = measure ? now_ns() : 0;
+        const uint32_t shared = eng_parallel_count();
         if (!null_run())
             status = eng_program_run(p, *frame, &run, m.params, m.results, m.slab);
         if (measure) {
@@ -172,6 +173,7 @@ static tt_status run_job(eng_job *j, bool *out_started) {
             if (old && ns > old) /* a run that lost its CPU says little */
                 ns = old + ((ns < 4 * old ? ns : 4 * old) - old) / 8;
             atomic_store_explicit(&l->measured_ns, ns > 0 ? ns : 1, memory_order_relaxed);
+            atomic_store_explicit(&l->alone, eng_parallel_count() == shared, memory_order_relaxed);
         }
     }
     if (m.params)
@@ -277,6 +279,21 @@ static int64_t longest_inline(void) {
 static bool small(const tt_pjrt_loaded *l) {
     int64_t measured = atomic_load_explicit(&l->measured_ns, memory_order_relaxed);
     return (measured ? measured : l->executable->program->estimate_ns) < longest_inline();
+}
+
+/* A small run that would leave the other processors idle is better queued, as long as the host goes on meanwhile. A host that waits after
+ * less than MANY of those loses by the hand-over: its next STAY runs are its own. */
+static bool hands_over(eng_queue *q, const tt_pjrt_loaded *l) {
+    if (!atomic_load_explicit(&l->alone, memory_order_relaxed) || atomic_load_explicit(&l->measured_ns, memory_order_relaxed) < HAND_OVER_NS || eng_pool_size() == 1)
+        return false;
+    const uint32_t waits = eng_event_waits(), stay = atomic_load_explicit(&q->stay, memory_order_relaxed);
+    if (waits != atomic_exchange_explicit(&q->waits, waits, memory_order_relaxed)) {
+        const bool paid = atomic_exchange_explicit(&q->handed_over, 0, memory_order_relaxed) >= MANY;
+        atomic_store_explicit(&q->stay, paid ? 0 : STAY, memory_order_relaxed);
+        return paid;
+    }
+    atomic_store_explicit(stay ? &q->stay : &q->handed_over, stay ? stay - 1 : atomic_load_explicit(&q->handed_over, memory_order_relaxed) + 1, memory_order_relaxed);
+    return !stay;
 }
 
 static bool args_ready(const eng_job *j, int n) {
@@ -387,7 +404,7 @@ static tt_status launch_one(eng_job *j, tt_pjrt_buffer *const *buffers, const tt
     tt_status status = take_args(j, buffers, o);
     if (!status) {
         keep_handles(j, buffers, keeps_handles, outs);
-        if (!j->participant.launch && small(j->loaded) && args_ready(j, p->n_params) &&
+        if (!j->participant.launch && small(j->loaded) && args_ready(j, p->n_params) && !hands_over(&j->device->queue, j->loaded) &&
             eng_queue_enter(&j->device->queue))
             status = run_inline(j, outs, done);
         else if (!(status =

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 enum { INLINE = 1, ACTIVE = 2 };
+enum { SPIN_NS = 20000 };
 enum { MAX_TASKS = 2048 }; /* a host far ahead of the device waits here instead of filling memory */
 
 void eng_queue_init(eng_queue *q) {
@@ -19,6 +20,7 @@ void eng_queue_init(eng_queue *q) {
 
 static void *queue_main(void *argument) {
     eng_queue *q = argument;
+    bool worked = false;
     pthread_mutex_lock(&q->lock);
     for (;;) {
         if (q->first && !(atomic_load(&q->state) & INLINE)) {
@@ -33,6 +35,15 @@ static void *queue_main(void *argument) {
                 pthread_cond_broadcast(&q->drained);
             if (!q->first)
                 atomic_fetch_and(&q->state, ~(unsigned)ACTIVE);
+            worked = eng_pool_size() > 1; /* else its processor is the host's */
+            continue;
+        }
+        if (worked && !q->stopping) {
+            const uint32_t seen = atomic_load(&q->pushed);
+            worked = false;
+            pthread_mutex_unlock(&q->lock);
+            eng_spin_while_equal(&q->pushed, seen, SPIN_NS);
+            pthread_mutex_lock(&q->lock);
             continue;
         }
         if (q->stopping && !q->first)
@@ -77,6 +88,7 @@ void eng_queue_push(eng_queue *q, eng_task *t, int device) {
         q->first = t;
     q->last = t;
     q->n_tasks++;
+    atomic_fetch_add(&q->pushed, 1);
     if (!(atomic_fetch_or(&q->state, ACTIVE) & INLINE))
         pthread_cond_signal(&q->changed);
     pthread_mutex_unlock(&q->lock);

@@ -46,6 +46,11 @@ static struct {
 } pool = {.lock = ATOMIC_FLAG_INIT, .start_lock = PTHREAD_MUTEX_INITIALIZER, .avoided_cpu = -1};
 
 static _Thread_local int depth; /* inside a region */
+static _Thread_local uint32_t count;
+
+uint32_t eng_parallel_count(void) {
+    return count;
+}
 
 static inline void relax(void) {
 #if defined(__x86_64__)
@@ -82,8 +87,7 @@ static void unlock_list(void) {
     atomic_flag_clear_explicit(&pool.lock, memory_order_release);
 }
 
-/* Spins until *word differs from value or the spin time is over; true if it differs. */
-static bool spin_while_equal(_Atomic uint32_t *word, uint32_t value) {
+bool eng_spin_while_equal(_Atomic uint32_t *word, uint32_t value, int64_t ns) {
     int64_t start = 0;
     for (int i = 1; atomic_load_explicit(word, memory_order_acquire) == value; i++) {
         relax();
@@ -92,7 +96,7 @@ static bool spin_while_equal(_Atomic uint32_t *word, uint32_t value) {
         int64_t t = now_ns();
         if (!start)
             start = t;
-        else if (t - start > SPIN_NS)
+        else if (t - start > ns)
             return false;
     }
     return true;
@@ -140,7 +144,7 @@ static void *worker_main(void *argument) {
             leave_job(j);
             continue;
         }
-        if (spin_while_equal(&pool.generation, seen)) {
+        if (eng_spin_while_equal(&pool.generation, seen, SPIN_NS)) {
             seen = atomic_load_explicit(&pool.generation, memory_order_acquire);
             continue;
         }
@@ -268,6 +272,7 @@ void eng_parallel(int64_t n_tasks, eng_task_fn fn, void *context) {
         start(size);
         started = atomic_load(&pool.started);
     }
+    count++;
     job j = {.fn = fn, .context = context, .n_tasks = n_tasks};
     avoid_my_cpu(started);
     list_job(&j);
@@ -277,7 +282,7 @@ void eng_parallel(int64_t n_tasks, eng_task_fn fn, void *context) {
     work(&j, 0);
     if (!unlist_job(&j))
         return;
-    if (!spin_while_equal(&j.left, 0))
+    if (!eng_spin_while_equal(&j.left, 0, SPIN_NS))
         while (!atomic_load_explicit(&j.left, memory_order_acquire))
             futex_wait(&j.left, 0);
 }
