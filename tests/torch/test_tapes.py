@@ -161,3 +161,43 @@ def test_arguments_that_share_a_value_at_first():
         torch.testing.assert_close(got.cpu(), torch.full((4,), 2 * a + b))
     y.add_(1)
     torch.testing.assert_close(x.cpu(), torch.arange(4.0))
+
+
+def test_a_later_call_is_the_tape_alone(monkeypatch):
+    from torch_tpu.compile import _Graph
+
+    torch._dynamo.reset()
+    entered, boxed = [], _Graph.boxed
+
+    def counted(self):
+        inner = boxed(self)
+
+        def call(arguments):
+            entered.append(self)
+            return inner(arguments)
+
+        call._boxed_call = True
+        return call
+
+    monkeypatch.setattr(_Graph, "boxed", counted)
+    compiled = torch.compile(lambda x, y: (x @ y, y.sum()), backend="tpu", dynamic=False)
+    x, y = torch.randn(4, 4, device=DEVICE), torch.randn(4, 4, device=DEVICE)
+    for _ in range(4):
+        product, total = compiled(x, y)
+    assert len(entered) == 1
+    torch.testing.assert_close(product.cpu(), x.cpu() @ y.cpu())
+    torch.testing.assert_close(total.cpu(), y.cpu().sum())
+    product, _ = compiled(x[:2], y)  # another graph
+    torch.testing.assert_close(product.cpu(), x[:2].cpu() @ y.cpu())
+    assert len(entered) == 2
+
+
+def test_versions_count_as_they_do_in_the_first_call():
+    compiled = torch.compile(lambda x: (x.add_(1), x.t())[1].sum(), backend="tpu", dynamic=False)
+    x, steps = torch.zeros(3, device=DEVICE), []
+    for _ in range(4):
+        before = x._version
+        compiled(x)
+        steps.append(x._version - before)
+    assert len(set(steps)) == 1
+    assert x.cpu().tolist() == [4, 4, 4]
