@@ -421,6 +421,7 @@ tt_status eng_reduce_range(eng_run *run, const hlo_graph *g, const hlo_node *nod
     j.x = (const char *)in->data + from * per * j.kept.stride[0] * j.size;
     j.kept.size[0] = (to - from) * per;
     j.items = j.items / leading * j.kept.size[0];
+    j.total = j.total / leading * j.kept.size[0];
     j.n_out = results * j.kept.size[0];
     return run_job(run, &j, &in[1], (char *)out->data + from * per * results * tt_dtype_size(j.out));
 }
