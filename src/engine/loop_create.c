@@ -7,7 +7,7 @@
 #include "engine/loop_view.h"
 #include <string.h>
 
-enum { ROW = 48 };         /* elements of a row that is walked as one */
+enum { ROW = 48, SHORT_ROW = 8 }; /* elements of a row that is walked as one; of one whose code goes from row to row */
 enum { LARGE = 32 << 20 };  /* bytes that a core's share of the last cache does not hold: what is written is gone before it is read again */
 enum { OUTPUT = 1 << 24 }; /* slot codes while building: sources from 0, outputs from OUTPUT, temporary t is -2 - t, -1 none yet */
 
@@ -470,7 +470,7 @@ static int plan_tiles(eng_loop *l, int *io_max_size, int64_t bytes_per_element) 
     tile = loop_min(tile, (l->n + 63) & ~(int64_t)63);
     int64_t inner = l->n_dims ? l->dims[l->n_dims - 1] : 1;
     l->tile = tile;
-    if (l->has_maps && inner >= ROW) {
+    if (l->has_maps && (inner >= ROW || (inner >= SHORT_ROW && jit_takes_rows(l)))) {
         l->row = inner;
         l->chunks = (inner + tile - 1) / tile;
         l->tile = ((inner + l->chunks - 1) / l->chunks + 63) & ~(int64_t)63;

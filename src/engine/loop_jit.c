@@ -59,6 +59,8 @@ int jit_number(jit_program *p, float x) {
     return jit_bits(p, u);
 }
 
+enum { SHORT = 512 }; /* elements of a row that cost no more than a call */
+
 static bool lane_type(int t) {
     return t == TT_F32 || t == TT_BF16 || t == TT_F16 || t == TT_PRED || t == TT_I32;
 }
@@ -226,6 +228,7 @@ static jit_code place(const jit_program *p) {
     h = tt_hash_bytes(p->uniform_slot, sizeof p->uniform_slot + sizeof p->uniform_dtype, h);
     h = tt_hash_bytes(p->array_slot, sizeof *p->array_slot * (size_t)p->n_arrays, h);
     h = tt_hash_bytes(&p->lanes, sizeof p->lanes, h);
+    h = tt_hash_bytes(&p->rows, sizeof p->rows, h);
     h.a |= 1; /* 0 is a free place */
     entry *e = &memory.table[h.b & (TABLE - 1)];
     while (e->a && (e->a != h.a || e->b != h.b))
@@ -253,9 +256,22 @@ static jit_code place_locked(const jit_program *p) {
     return code;
 }
 
-/* One instruction is as fast without code, unless stores go past the caches or rows are spread for it. */
+
+bool jit_takes_rows(const eng_loop *l) {
+    bool takes = eng_isa_level() >= ENG_ISA_AVX512 && tt_env_int(TT_ENV_JIT) && l->n_dims > 1 && l->n_slots <= JIT_ROW_SLOTS;
+    for (int i = 0; i < l->n_sources; i++) {
+        const loop_source *s = &l->sources[i];
+        const int64_t step = s->kind == LOOP_MAP ? s->strides[l->n_dims - 1] : 1;
+        takes &= lane_type(s->dtype) && s->kind != LOOP_IOTA && (step == 1 || (step == 0 && s->size == 4));
+    }
+    for (int i = 0; i < l->n_instrs; i++)
+        takes &= lane_type(l->instrs[i].in) && lane_type(l->instrs[i].out);
+    return takes;
+}
+
+/* One instruction is as fast without code, unless stores go past the caches, rows are spread for it, or short. */
 static bool is_simple(const eng_loop *l) {
-    bool spreads = false;
+    bool spreads = l->row && l->row <= SHORT && jit_takes_rows(l);
     for (int i = 0; i < l->n_sources; i++)
         spreads |= l->row && l->sources[i].kind == LOOP_MAP && !l->sources[i].strides[l->n_dims - 1];
     return l->plain || (l->n_instrs < 2 && !spreads);
@@ -272,7 +288,7 @@ void jit_compile(eng_loop *l, bool large) {
     p->n_steps = p->n_values = p->n_constants = p->n_uniforms = p->n_arrays = 0;
     p->lanes = level >= ENG_ISA_AVX512 ? 16 : 8;
     p->has_dot = level >= ENG_ISA_AVX512_BF16;
-    p->failed = p->streams = false;
+    p->failed = p->streams = p->rows = false;
     memset(p->uniform_slot, 0, sizeof p->uniform_slot);
     memset(p->uniform_dtype, 0, sizeof p->uniform_dtype);
     translate(p, l);
@@ -283,7 +299,14 @@ void jit_compile(eng_loop *l, bool large) {
     l->plain &= !l->code;
     for (int i = 0; l->code && i < p->n_uniforms; i++)
         l->sources[p->uniform_slot[i]].uniform = true;
-    if (!large || !l->code || p->lanes == 8)
+    if (!l->code || p->lanes == 8)
+        return;
+    if (l->row && l->row <= SHORT && jit_takes_rows(l)) {
+        p->rows = true;
+        l->rows = place_locked(p);
+        p->rows = false;
+    }
+    if (!large)
         return;
     for (int i = 0; i < p->n_steps; i++)
         if (p->steps[i].op == JIT_STORE)

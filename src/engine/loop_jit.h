@@ -33,6 +33,8 @@ typedef struct jit_program {
     bool long_nan[JIT_MOST_STEPS];          /* a NaN there may have some of the 16 low bits set, which rounding would carry away */
     bool has_dot;                           /* the processor knows JIT_DOT */
     bool streams;                           /* some store does */
+    bool rows;                              /* EVEX: the code goes from row to row. Before the slots it finds how many, then a row's elements; JIT_ROW_SLOTS
+                                             * behind the first one how many bytes each moves by. Of what a row has everywhere the slot is the element. */
     bool pairs;                             /* EVEX, all arrays are bf16: two vectors are the even and the odd elements of 32 */
     uint32_t constants[JIT_MOST_CONSTANTS];
     int uniform_slot[8];  tt_dtype uniform_dtype[8];
@@ -53,7 +55,10 @@ int jit_clear(jit_program *, int value);                                        
 size_t jit_assemble(const jit_program *, uint8_t *out, size_t room);
 
 /* loop_jit.c */
+enum { JIT_ROW_SLOTS = 24 };
 typedef void (*jit_code)(const void *const *slots, int64_t n);
 /* Sets the loop's code, if it can be compiled; large: one whose arrays no cache holds, which also gets code that streams. */
 void jit_compile(eng_loop *, bool large);
+/* Will there be code for rows, if the loop goes by rows? (But for ops that are not known.) */
+bool jit_takes_rows(const eng_loop *);
 #endif

@@ -39,11 +39,15 @@ static bool body(assembler *s, int U, bool masked) {
 
 /* ---- the function ---- */
 
-static void rex_move_from_slots(assembler *s, int reg, int slot) { /* mov reg, [rdi + 8 * slot] */
+static void rex_slots(assembler *s, int code, int reg, int slot) { /* code reg, [rdi + 8 * slot] */
     byte(s, 0x48 | (reg >> 3) << 2);
-    byte(s, 0x8b);
+    byte(s, code);
     byte(s, 0x87 | (reg & 7) << 3);
     word(s, (uint32_t)(8 * slot));
+}
+
+static void rex_move_from_slots(assembler *s, int reg, int slot) {
+    rex_slots(s, 0x8b, reg, slot);
 }
 
 static void move_stack(assembler *s, int code, const jit_program *p) { /* add or sub rsp: room for the uniforms */
@@ -59,6 +63,14 @@ static void prologue(assembler *s) {
     }
     if (p->lanes == 8)
         move_stack(s, 0xec, p); /* sub */
+    for (int i = 0; i < p->n_constants; i++)
+        if (s->constant_register[i] >= 0)
+            jit_evex_constant(s, i);
+}
+
+/* What the slots say. */
+static void begin_row(assembler *s) {
+    const jit_program *p = s->p;
     for (int i = 0; i < p->n_uniforms; i++) { /* a spread tile's first vector */
         rex_move_from_slots(s, RAX, p->uniform_slot[i]);
         byte(s, 0x31), byte(s, 0xc9); /* xor ecx, ecx */
@@ -67,12 +79,17 @@ static void prologue(assembler *s) {
         else
             jit_vex_uniform(s, i);
     }
-    for (int i = 0; i < p->n_constants; i++)
-        if (s->constant_register[i] >= 0)
-            jit_evex_constant(s, i);
     for (int i = 0; i < p->n_arrays; i++)
         rex_move_from_slots(s, jit_array_register[i], p->array_slot[i]);
     byte(s, 0x31), byte(s, 0xc9);
+    if (p->rows)
+        rex_slots(s, 0x8b, 6, -1); /* mov rsi, [rdi - 8] */
+}
+
+static void move_slot(assembler *s, int slot) {
+    rex_slots(s, 0x8b, RAX, slot);
+    rex_slots(s, 0x03, RAX, slot + JIT_ROW_SLOTS); /* add */
+    rex_slots(s, 0x89, RAX, slot);
 }
 
 static void advance(assembler *s, int n) { /* add rcx, n; sub rsi, n */
@@ -128,10 +145,21 @@ static bool assemble(assembler *s, int U) {
     s->n_fixups = 0;
     s->failed = false;
     prologue(s);
+    const size_t top = s->n;
+    begin_row(s);
     if (!loop(s, U, s->lanes * U, false))
         return false;
     if ((masked || U > 1) && !loop(s, 1, masked ? 1 : s->lanes, masked))
         return false;
+    if (s->p->rows) {
+        enum { JNE = 0x85 };
+        for (int i = 0; i < s->p->n_arrays; i++)
+            move_slot(s, s->p->array_slot[i]);
+        for (int i = 0; i < s->p->n_uniforms; i++)
+            move_slot(s, s->p->uniform_slot[i]);
+        rex_slots(s, 0xff, 1, -2); /* dec qword [rdi - 16] */
+        land(s, jump(s, JNE), top);
+    }
     if (s->lanes == 8)
         move_stack(s, 0xc4, s->p); /* add */
     for (int i = 5; i >= 0; i--) {

@@ -308,7 +308,9 @@ void jit_evex_step(assembler *s, const jit_step *q, int at) {
 void jit_evex_uniform(assembler *s, int i) {
     int v = 31 - i;
     tt_dtype t = s->p->uniform_dtype[i];
-    if (t == TT_F32 || t == TT_I32) {
+    if (s->p->rows && (t == TT_F32 || t == TT_I32)) {
+        with_array(s, (opcode){M38, P66, 0x18}, v, RAX, 2, 0, 2, 0, false); /* vbroadcastss */
+    } else if (t == TT_F32 || t == TT_I32) {
         with_array(s, (opcode){M0F, NP, 0x10}, v, RAX, 2, 0, 2, 0, false);
     } else if (t == TT_BF16) {
         with_array(s, (opcode){M38, P66, 0x33}, v, RAX, 1, 0, 2, 0, false);

@@ -56,6 +56,7 @@ struct eng_loop {
     bool plain;              /* one instruction, direct sources: no tiles needed */
     bool has_maps;
     void (*code)(const void *const *slots, int64_t n); /* the instructions as machine code (loop_jit.c), or NULL */
+    void (*rows)(const void *const *slots, int64_t n); /* the same for rows one after the other, or NULL: see loop_jit.h */
     void (*streams)(const void *const *slots, int64_t n); /* the same with stores past the caches to arrays at multiples of 64 bytes, or NULL */
     int whole;               /* code takes multiples of so many elements */
 };

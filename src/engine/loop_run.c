@@ -2,7 +2,7 @@
  *
  * A contiguous source is read where it lies. Others are copied to a tile: one element spread, a strided walk, or row pieces. */
 #include "engine/fast.h"
-#include "engine/loop_plan.h"
+#include "engine/loop_jit.h"
 #include <string.h>
 
 int64_t loop_weight(const eng_loop *l) {
@@ -10,9 +10,9 @@ int64_t loop_weight(const eng_loop *l) {
     for (int i = 0; i < l->n_instrs; i++) {
         switch (l->instrs[i].op) {
         case HLO_EXP: case HLO_TANH: case HLO_CHLO_ERF: case HLO_LOG: case HLO_LOGISTIC: case HLO_SINE: case HLO_COSINE: case HLO_EXPM1:
-        case HLO_LOG1P: w += l->instrs[i].in == TT_F64 ? 40 : 4; break;
+        case HLO_LOG1P: w += l->instrs[i].in == TT_F64 ? 12 : 4; break;
         case HLO_TAN: case HLO_ATAN2: case HLO_CHLO_TAN: case HLO_CHLO_ASIN: case HLO_CHLO_ACOS: case HLO_CHLO_ATAN: case HLO_CHLO_SINH:
-        case HLO_CHLO_COSH: w += l->instrs[i].in == TT_F64 ? 40 : 6; break;
+        case HLO_CHLO_COSH: w += l->instrs[i].in == TT_F64 ? 16 : 6; break;
         case HLO_POWER: case HLO_REMAINDER: case HLO_CBRT: case HLO_CHLO_ERFC: w += 40; break;
         case HLO_DIVIDE: case HLO_SQRT: case HLO_RSQRT: w += 2; break;
         default: w += 1;
@@ -314,6 +314,61 @@ static void row_source(const loop_source *s, frame *f, int i, int64_t stride, in
     fetch(s, (void *)f->at[i], base, offset, stride, n);
 }
 
+/* May code go from row to row? Each map then is a row that lies side by side, or one number of 4 bytes for all of it. */
+enum { MOST_MAPS = 12 };
+static bool has_plain_rows(const eng_loop *l) {
+    bool plain = l->code && l->whole == 1 && l->chunks == 1 && l->n_dims > 1 && l->n_maps <= MOST_MAPS && l->n_moving <= MOST_MAPS;
+    for (int k = 0; k < l->n_maps; k++) {
+        const loop_source *s = &l->sources[l->maps[k]];
+        const int64_t stride = s->strides[l->n_dims - 1];
+        plain &= s->kind == LOOP_MAP && (stride == 1 || (stride == 0 && s->uniform && s->size == 4));
+    }
+    return plain;
+}
+
+/* Rows of such a loop, up to the end of the dim that they lie along: how many. */
+static int64_t run_plain_rows(const eng_loop *l, frame *f, int64_t rows) {
+    const int along = l->n_dims - 2;
+    const int64_t n = loop_min(rows, l->dims[along] - f->coordinate[along]);
+    const char *from[MOST_MAPS];
+    int64_t step[MOST_MAPS], moves[MOST_MAPS], block[2 + 2 * JIT_ROW_SLOTS] = {n, l->row}; /* for l->rows */
+    bool one[MOST_MAPS];
+    for (int k = 0; k < l->n_maps; k++) {
+        const loop_source *s = &l->sources[l->maps[k]];
+        from[k] = f->base[l->maps[k]] + f->offset[l->maps[k]] * s->size;
+        step[k] = s->strides[along] * s->size;
+        one[k] = s->strides[l->n_dims - 1] == 0;
+        f->offset[l->maps[k]] += s->strides[along] * (n - 1);
+        f->filled[l->maps[k]] = -1;
+    }
+    for (int k = 0; k < l->n_moving; k++)
+        moves[k] = l->row * (l->moving[k] < l->n_sources ? l->sources[l->moving[k]].size : l->output_size[l->moving[k] - l->n_sources]);
+    for (int k = 0; l->rows && k < l->n_sources; k++)
+        block[2 + k] = (intptr_t)f->at[k];
+    for (int k = 0; l->rows && k < l->n_maps; k++)
+        block[2 + l->maps[k]] = (intptr_t)from[k], block[2 + JIT_ROW_SLOTS + l->maps[k]] = step[k];
+    for (int k = 0; l->rows && k < l->n_moving; k++)
+        block[2 + l->moving[k]] = (intptr_t)f->at[l->moving[k]], block[2 + JIT_ROW_SLOTS + l->moving[k]] = moves[k];
+    if (l->rows)
+        l->rows((const void *const *)(const void *)(block + 2), 0);
+    for (int k = 0; l->rows && k < l->n_moving; k++)
+        f->at[l->moving[k]] = (const char *)f->at[l->moving[k]] + n * moves[k];
+    for (int64_t r = 0; !l->rows && r < n; r++) {
+        for (int k = 0; k < l->n_maps; k++, from[k - 1] += step[k - 1]) {
+            if (!one[k])
+                f->at[l->maps[k]] = from[k];
+            else if (!r || step[k])
+                spread((void *)f->at[l->maps[k]], from[k], 4, 16);
+        }
+        f->code(f->at, l->row);
+        for (int k = 0; k < l->n_moving; k++)
+            f->at[l->moving[k]] = (const char *)f->at[l->moving[k]] + moves[k];
+    }
+    f->coordinate[along] += n - 1;
+    next_row(l, f);
+    return n;
+}
+
 static void run_rows(const eng_loop *l, frame *f, void *const *inputs, void *const *outputs, int64_t from, int64_t to) {
     const int last = l->n_dims - 1;
     int64_t row = from / l->row, c = from % l->row;
@@ -322,7 +377,12 @@ static void run_rows(const eng_loop *l, frame *f, void *const *inputs, void *con
     for (int i = 0; i < l->n_maps; i++)
         f->filled[l->maps[i]] = -1;
     point(l, f, inputs, outputs, from);
+    const bool plain = has_plain_rows(l);
     while (from < to) {
+        if (plain && !c && to - from >= l->row) {
+            from += run_plain_rows(l, f, (to - from) / l->row) * l->row;
+            continue;
+        }
         const int64_t n = loop_min(loop_min(l->tile, l->row - c), to - from);
         for (int k = 0; k < l->n_maps; k++) {
             const int i = l->maps[k];

@@ -131,3 +131,26 @@ def test_special_functions():
         torch.testing.assert_close(f(y.to("tpu")).cpu(), f(y.double()).float(), rtol=2e-6, atol=2e-6, equal_nan=True)
     y = x.flip(0)
     assert torch.equal(torch.nextafter(x, y).nan_to_num(3), torch.nextafter(x.to("tpu"), y.to("tpu")).cpu().nan_to_num(3))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int32, torch.float64, torch.bool])
+def test_broadcasts_with_short_rows(dtype):
+    """Rows of 1 to 70 elements, of which each operand has all, some or one: loops go from row to row."""
+    generator = torch.Generator().manual_seed(int(dtype.itemsize))
+    pick = lambda *choices: choices[int(torch.randint(len(choices), (1,), generator=generator))]
+    for _ in range(60):
+        shape = [pick(1, 2, 3, 7, 33) for _ in range(pick(1, 2, 3))] + [pick(1, 7, 8, 9, 16, 24, 31, 32, 40, 47, 48, 65, 70)]
+        hosts = []
+        for _ in range(3):
+            size = [n if pick(0, 1, 1) else 1 for n in shape]
+            wide = (torch.randn(*size[:-1], size[-1] + 5, generator=generator) * 3).to(dtype)
+            hosts.append(wide[..., 2 : 2 + size[-1]] if pick(0, 1) else wide[..., : size[-1]].contiguous())
+        a, b, c = hosts
+        x, y, z = (t.to("tpu") for t in hosts)
+        if dtype == torch.bool:
+            assert torch.equal(a ^ b | c, (x ^ y | z).cpu())
+            continue
+        assert torch.equal(a * b, (x * y).cpu()), (a.shape, b.shape)
+        assert torch.equal(torch.where(a < b, c, a), torch.where(x < y, z, x).cpu())
+        if dtype != torch.bfloat16:
+            assert torch.equal(a * b - c, (x * y - z).cpu())
