@@ -568,3 +568,29 @@ void lower_out_like(tt_lower *L, hlo_ref value, const tt_tensor *input) {
     if (dense_in(input, order))
         L->outs[L->n_outs - 1].strides = input->strides;
 }
+
+/* at::is_channels_last_strides: would suggest_memory_format say channels_last (rank 4) or channels_last_3d (rank 5)? */
+bool lower_suggests_channels_last(const tt_tensor *t) {
+    static const int order4[] = {1, 3, 2, 0}, order5[] = {1, 4, 3, 2, 0};
+    if ((t->rank != 4 && t->rank != 5) || t->strides[1] == 0)
+        return false;
+    int64_t least = 0;
+    for (int i = 0; i < t->rank; i++) {
+        int d = t->rank == 4 ? order4[i] : order5[i];
+        if (t->dims[d] == 0 || t->strides[d] < least || (d == 0 && least == t->strides[1]))
+            return false;
+        least = t->strides[d];
+        if (t->dims[d] > 1)
+            least *= t->dims[d];
+    }
+    return true;
+}
+
+void lower_out_suggested(tt_lower *L, hlo_ref value, bool channels_last) {
+    static const int order4[] = {0, 2, 3, 1}, order5[] = {0, 2, 3, 4, 1};
+    int rank = value == HLO_NONE ? 0 : hlo_type_of(L->g, value)->rank;
+    if (channels_last && (rank == 4 || rank == 5))
+        lower_out_ordered(L, value, rank == 4 ? order4 : order5);
+    else
+        lower_out(L, value);
+}

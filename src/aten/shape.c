@@ -2,32 +2,6 @@
 #include "aten/elem.h"
 #include "aten/pieces.h"
 
-/* at::is_channels_last_strides: would suggest_memory_format say channels_last (rank 4) or channels_last_3d (rank 5)? */
-static bool suggests_channels_last(const tt_tensor *t) {
-    static const int order4[] = {1, 3, 2, 0}, order5[] = {1, 4, 3, 2, 0};
-    if ((t->rank != 4 && t->rank != 5) || t->strides[1] == 0)
-        return false;
-    int64_t least = 0;
-    for (int i = 0; i < t->rank; i++) {
-        int d = t->rank == 4 ? order4[i] : order5[i];
-        if (t->dims[d] == 0 || t->strides[d] < least || (d == 0 && least == t->strides[1]))
-            return false;
-        least = t->strides[d];
-        if (t->dims[d] > 1)
-            least *= t->dims[d];
-    }
-    return true;
-}
-
-static void out_suggested(tt_lower *L, hlo_ref value, bool channels_last) {
-    static const int order4[] = {0, 2, 3, 1}, order5[] = {0, 2, 3, 4, 1};
-    int rank = piece_type(L, value).rank;
-    if (channels_last && (rank == 4 || rank == 5))
-        lower_out_ordered(L, value, rank == 4 ? order4 : order5);
-    else
-        lower_out(L, value);
-}
-
 /* ---- joining ---- */
 
 static tt_status join_dtype(tt_lower *L, int n, tt_tensor *const *in, tt_dtype *out) {
@@ -52,7 +26,7 @@ LOWER_FN(lower_shape_cat) {
     bool last = true;
     for (int i = 0; i < n; i++) {
         TT_CHECK(in[i]->rank > 0, INVALID_ARGUMENT, "zero-dimensional tensor (at position %d) cannot be concatenated", i);
-        last = last && suggests_channels_last(in[i]);
+        last = last && lower_suggests_channels_last(in[i]);
         if (legacy_empty(in[i]))
             continue;
         if (!first) {
@@ -73,7 +47,7 @@ LOWER_FN(lower_shape_cat) {
         hlo_type none = hlo_type_make(dtype, 1, (const int64_t[]){0});
         lower_out(L, hlo_splat(L->g, &none, 0));
     } else {
-        out_suggested(L, kept == 1 ? parts[0] : hlo_concatenate(L->g, kept, parts, dim), last);
+        lower_out_suggested(L, kept == 1 ? parts[0] : hlo_concatenate(L->g, kept, parts, dim), last);
     }
     return hlo_graph_take_error(L->g);
 }
@@ -117,7 +91,7 @@ LOWER_FN(lower_shape_stack) {
             same = in[i]->dims[d] == in[0]->dims[d];
         TT_CHECK(same, INVALID_ARGUMENT, "stack expects each tensor to be equal size");
         parts[i] = hlo_reshape(L->g, hlo_convert(L->g, in[i]->value, dtype), rank + 1, dims);
-        last = last && suggests_channels_last(in[i]);
+        last = last && lower_suggests_channels_last(in[i]);
     }
     out_stacked(L, n == 1 ? parts[0] : hlo_concatenate(L->g, n, parts, dim), rank, dim, last);
     return hlo_graph_take_error(L->g);
@@ -203,7 +177,7 @@ LOWER_FN(lower_shape_roll) {
         TT_TRY(hlo_graph_take_error(L->g));
         r = rotate(L, r, d, shifts.v[i]);
     }
-    lower_out(L, r);
+    lower_out_suggested(L, r, dims.n && lower_suggests_channels_last(x));
     return hlo_graph_take_error(L->g);
 }
 
@@ -225,7 +199,7 @@ LOWER_FN(lower_shape_channel_shuffle) {
     for (int d = 2; d < x->rank; d++)
         dims[d + 1] = x->dims[d];
     hlo_ref r = piece_swap(L, hlo_reshape(L->g, x->value, x->rank + 1, dims), 1, 2);
-    out_suggested(L, hlo_reshape(L->g, r, x->rank, x->dims), suggests_channels_last(x));
+    lower_out_suggested(L, hlo_reshape(L->g, r, x->rank, x->dims), lower_suggests_channels_last(x));
     return hlo_graph_take_error(L->g);
 }
 

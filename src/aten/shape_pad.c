@@ -2,17 +2,6 @@
 #include "aten/elem.h"
 #include "aten/pieces.h"
 
-static void out_as(tt_lower *L, hlo_ref value, const tt_tensor *x) {
-    /* suggest_memory_format: channels_last stays, everything else is contiguous */
-    static const int order4[] = {0, 2, 3, 1};
-    bool last = x->rank == 4 && x->strides[1] == 1 && x->dims[1] > 1 && x->strides[3] == x->dims[1] &&
-                x->strides[2] == x->dims[1] * x->dims[3];
-    if (last)
-        lower_out_ordered(L, value, order4);
-    else
-        lower_out(L, value);
-}
-
 /* constant_pad_nd(self, pad, value=0): pairs from the last dim on; negative counts cut, as in stablehlo.pad */
 LOWER_FN(lower_shape_constant_pad) {
     const tt_tensor *x = lower_tensor(L, 0);
@@ -40,7 +29,7 @@ LOWER_FN(lower_shape_constant_pad) {
     if (cuts)
         lower_out_like(L, r, x);
     else
-        out_as(L, r, x);
+        lower_out_suggested(L, r, lower_suggests_channels_last(x));
     return hlo_graph_take_error(L->g);
 }
 
@@ -121,7 +110,7 @@ LOWER_FN(lower_shape_pad) {
     hlo_ref r = x->value;
     for (int i = 0; i < pad.n / 2; i++)
         r = pad_dim(L, r, x->rank - 1 - i, positive(pad.v[2 * i]), positive(pad.v[2 * i + 1]), reflect);
-    out_as(L, crop(L, r, pad, 1), x);
+    lower_out_suggested(L, crop(L, r, pad, 1), lower_suggests_channels_last(x));
     return hlo_graph_take_error(L->g);
 }
 
@@ -161,7 +150,7 @@ LOWER_FN(lower_shape_pad_backward) {
     r = crop(L, r, pad, -1);
     for (int i = 0; i < pad.n / 2; i++)
         r = unpad_dim(L, r, x->rank - 1 - i, positive(pad.v[2 * i]), positive(pad.v[2 * i + 1]), reflect);
-    out_as(L, hlo_convert(L->g, r, grad->dtype), x);
+    lower_out_suggested(L, hlo_convert(L->g, r, grad->dtype), lower_suggests_channels_last(x));
     return hlo_graph_take_error(L->g);
 }
 

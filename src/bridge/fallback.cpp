@@ -6,6 +6,7 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/EmptyTensor.h>
 #include <ATen/ops/empty_strided.h>
+#include <cstring>
 #include <map>
 #include <mutex>
 
@@ -270,7 +271,9 @@ void raise_as_pytorch(const c10::OperatorHandle &op, const Stack &stack) {
     try {
         c10::WarningUtils::WarningHandlerGuard quiet(&handler);
         op.callBoxed(host);
-    } catch (const c10::NotImplementedError &) {
+    } catch (const c10::NotImplementedError &error) {
+        if (strstr(error.what_without_backtrace(), "\" not implemented for '")) // its kernel, for a type
+            throw;
         // the CPU lacks this one: the caller has its own text
     }
 }

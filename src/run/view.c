@@ -432,7 +432,7 @@ static hlo_ref write_plan(hlo_graph *g, hlo_ref base, const plan *p, hlo_ref val
     hlo_type type = *hlo_type_of(g, base);
     value = members_to_slice(g, value, p);
     hlo_ref frame = p->crop ? hlo_slice(g, base, p->base_start, p->base_limit, NULL) : base;
-    if (!frame) return HLO_NONE;
+    if (!frame || !value) return HLO_NONE;
     hlo_type frame_type = *hlo_type_of(g, frame);
     hlo_ref x = hlo_reshape(g, frame, p->rank, p->shape);
     x = p->stepped ? update_stepped(g, x, value, p) : update_at(g, x, value, p->rank, p->start);

@@ -33,6 +33,8 @@ SAME_TEXT = {
     "linear": lambda t: torch.nn.functional.linear(t, t.t()),
     "embedding_dtype": lambda t: torch.nn.functional.embedding(t, t),
     "item_of_many": lambda t: t.item(),
+    "lerp_int": lambda t: t.int().lerp(t.int(), 0.5),
+    "cumsum_bool": lambda t: (t > 0).cumsum_(0),
     "bitwise_float": lambda t: t & t,
 }
 
@@ -91,6 +93,14 @@ def test_too_many_dimensions():
             with pytest.raises(RuntimeError, match="at most 16 dimensions"):
                 op(wide)
         assert wide.flatten().sum().item() == 0
+
+
+def test_lists_of_expanded_tensors_are_not_written():
+    for write in (lambda t: torch._foreach_add_([t], 1), lambda t: torch._foreach_mul_([t, t], [t, t]), lambda t: torch._foreach_copy_([t], [t + 1])):
+        x = torch.ones(1, 3, device="tpu")
+        with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+            write(x.expand(2, 1, 3))
+        assert torch.equal(x.cpu(), torch.ones(1, 3))
 
 
 def test_a_failed_in_place_op_changes_nothing(x):

@@ -209,3 +209,19 @@ def test_out_of_several_tensors_that_were_used_before():
         torch.aminmax(first, dim=1, out=(second[:, 0], third[:, 1]))
         x.copy_(second + third + values + indices)
     assert torch.equal(have.cpu(), want)
+
+
+def test_layouts_that_ops_keep():
+    images = torch.randn(2, 3, 4, 5).to(memory_format=torch.channels_last)
+    for turn in (lambda t: t, lambda t: t.permute(3, 1, 0, 2), lambda t: t[:, :, ::2], lambda t: t[:1].transpose(1, 3)):
+        x, there = turn(images), turn(images.to("tpu"))
+        assert there.stride() == x.stride()
+        for f in (
+            lambda t: t.roll(1, -1),
+            lambda t: t.roll(2),
+            lambda t: t.roll((1, 2), (0, 1)),
+            lambda t: torch.nn.functional.pad(t, (1, 2)),
+        ):
+            want, got = f(x), f(there)
+            assert got.stride() == want.stride()
+            assert torch.equal(got.cpu(), want)
