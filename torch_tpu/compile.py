@@ -58,7 +58,8 @@ class _Graph:
 
     def __init__(self, graph_module, device, name, excess_precision):
         self.graph_module, self.device, self.name, self.excess_precision = graph_module, device, name, excess_precision
-        self.tapes, self.refused, self.taped = [], 0, None
+        self.tapes, self.refused = [], 0
+        self.taped = None  # what a new tape was made of, where somebody asks
         weakref.finalize(self, _drop_tapes, self.tapes).atexit = False  # at the end of the process they go with all else
         names = {n.target for n in graph_module.graph.nodes if n.op == "get_attr"}
         values = [functools.reduce(getattr, n.split("."), graph_module) for n in sorted(names)]
@@ -92,17 +93,22 @@ class _Graph:
         play, attributes, plain = torch.ops.tpu_bridge.tape_play.default._op, self.attributes, []
         state = lambda tensors: (torch.is_grad_enabled(), *(None if t.is_inference() else t._version for t in tensors))
         same = lambda a, b: len(a) == len(b) and all(x is y for x, y in zip(a, b, strict=True))
+        whole = getattr(whole, "_torchdynamo_orig_callable", whole)  # Dynamo keeps away from what it is given, and so from this
+        looks = self._MOST_TAPES
 
         def call(*arguments):
+            nonlocal looks
             for tape in plain:
                 results = play(tape, (*arguments, *attributes) if attributes else arguments, True)
                 if results is not None:
                     return results
-            watched = len(self.tapes) + self.refused < self._MOST_TAPES and all(isinstance(a, torch.Tensor) for a in arguments)
-            before = watched and state(arguments)
+            if not looks or not all(isinstance(a, torch.Tensor) for a in arguments):
+                return whole(*arguments)
+            looks -= 1
+            before, self.taped = state(arguments), ()
             results = whole(*arguments)
             taped, self.taped = self.taped, None
-            if watched and taped and same(arguments, taped[0]) and same(results, taped[1]) and before == state(arguments):
+            if taped and same(arguments, taped[0]) and same(results, taped[1]) and before == state(arguments):
                 plain.append(self.tapes[-1])
             return results
 
@@ -133,7 +139,7 @@ class _Graph:
             tape = ops.tape_make(self.device, given, list(results))
         if tape >= 0:
             self.tapes.append(tape)
-            if self.name == "inference":
+            if self.taped is not None:
                 self.taped = (given[: len(given) - len(self.attributes)], results)
         else:
             self.refused += 1
