@@ -15,6 +15,7 @@
  *   out of the table is an error
  * tt.nll_loss(x[N, C], target[N]) {ignored, mean, checked} -> loss, total: the sum of -x[i, target[i]], over those whose target is not
  *   the ignored one, and their number, by which a mean divides; target: i64; a checked one that is no class is an error
+ * tt.cross_entropy: the same of the logarithm of x's softmax; no lowering says so, program_fold.c finds it
  * tt.sum_rows(rows[n, D], index[n]) -> table[V, D]; index: i64, the row of the table that each is added to, in order; one outside it is
  *   dropped; the sums are f32
  * tt.max_pool(x[B, H, W]) {k0, k1, s0, s1, p0, p1, d0, d1} -> maxima[B, h, w], index[B, h, w]: i64, of the first (of NaNs the last)
@@ -273,6 +274,7 @@ static const struct {
     {"tt.integer_product", fits_integer_product, eng_integer_product},
     {"tt.embedding_bag", fits_embedding_bag, eng_embedding_bag},
     {"tt.nll_loss", fits_nll_loss, eng_nll_loss},
+    {"tt.cross_entropy", fits_nll_loss, eng_cross_entropy},
     {"tt.sum_rows", fits_sum_rows, eng_sum_rows},
     {"tt.max_pool", fits_max_pool, eng_max_pool},
     {"tt.adaptive_max_pool", fits_planes, eng_adaptive_max_pool},

@@ -23,6 +23,7 @@ tt_status eng_max_pool(const char *attributes, const eng_tensor *in, eng_tensor 
 tt_status eng_max_pool_backward(const char *attributes, const eng_tensor *in, eng_tensor *out);
 tt_status eng_embedding_bag(const char *attributes, const eng_tensor *in, eng_tensor *out);
 tt_status eng_nll_loss(const char *attributes, const eng_tensor *in, eng_tensor *out);
+tt_status eng_cross_entropy(const char *attributes, const eng_tensor *in, eng_tensor *out);
 tt_status eng_sum_rows(const char *attributes, const eng_tensor *in, eng_tensor *out);
 /* The same. *rows: what was known of the table before, and is now; NULL: nothing. */
 tt_status eng_sum_rows_noted(const eng_tensor *in, eng_tensor *out, struct eng_rows **rows);

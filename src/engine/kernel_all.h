@@ -131,5 +131,6 @@ enum { DOTS_BLOCK = 512, DOTS_GROUP = 24, DOTS_ASK = 4 };
     .winograd_split = winograd_split, .winograd_x = winograd_x, .winograd_w = winograd_w, .winograd_y = winograd_y,  \
     .winograd_grad_x = winograd_grad_x, .winograd_grad_y = winograd_grad_y, .winograd_grad_w = winograd_grad_w,  \
     .widen = widen, .narrow = narrow, .softmax = softmax, .softmax_backward = softmax_backward,              \
+    .log_softmax_at = log_softmax_at,                                                                        \
     .norm = norm, .norm_backward = norm_backward, .attend_backward = attend_backward,      \
     .scale_rows = scale_rows, .row_dots = row_dots, .add = add, .larger_rows = larger_rows, .weigh_rows = weigh_rows, .sum_short_rows = sum_short_rows, .pick_row = pick_row

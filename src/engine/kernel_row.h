@@ -55,14 +55,18 @@ INLINE vf v_tops(vf *rows) {
     return rows[0];
 }
 
+/* Row r of x as f32: where it lies, or in work. */
+INLINE const float *row_floats(const tt_dtype type, int64_t r, int64_t n, const void *x, float *work) {
+    if (type == TT_F32)
+        return (const float *)x + r * n;
+    EACH_VECTOR(n, v_store_n(work + i, v_get_n(type, x, r * n + i, left), left););
+    return work;
+}
+
 INLINE void softmax_typed(const tt_dtype type, int64_t rows, int64_t n, bool log, const void *x, void *y,
                           float *work) {
     for (int64_t r = 0; r < rows; r++) {
-        const float *in = work;
-        if (type == TT_F32)
-            in = (const float *)x + r * n;
-        else
-            EACH_VECTOR(n, v_store_n(work + i, v_get_n(type, x, r * n + i, left), left););
+        const float *in = row_floats(type, r, n, x, work);
         float *e = type == TT_F32 ? (float *)y + r * n : work;
         const float top = row_max(in, n);
         const float sum = row_exp(log ? NULL : e, in, top, n);
@@ -71,6 +75,18 @@ INLINE void softmax_typed(const tt_dtype type, int64_t rows, int64_t n, bool log
             EACH_VECTOR(n, v_put_n(type, y, r * n + i, v_load_n(in + i, left) - shift - factor, left););
         else
             EACH_VECTOR(n, v_put_n(type, y, r * n + i, v_load_n(e + i, left) * factor, left););
+    }
+}
+
+/* Element at[r] of the logarithm of each row's softmax: what softmax writes there. */
+INLINE void log_softmax_at_typed(const tt_dtype type, int64_t rows, int64_t n, const void *x, const int64_t *at, float *out, float *work) {
+    for (int64_t r = 0; r < rows; r++) {
+        const float *in = row_floats(type, r, n, x, work);
+        const float top = row_max(in, n);
+        const float sum = row_exp(NULL, in, top, n);
+        float y[SIMD_VL];
+        v_put_n(type, y, 0, v_set(in[at[r]]) - v_set(top) - v_set(logf(sum)), 1);
+        v_store_n(out + r, v_get_n(type, y, 0, 1), 1);
     }
 }
 
@@ -167,6 +183,11 @@ INLINE void norm_backward_typed(const tt_dtype type, const eng_norm *a, int64_t 
 
 static void softmax(tt_dtype type, int64_t rows, int64_t n, bool log, const void *x, void *y, float *work) {
 #define CALL(T) softmax_typed(T, rows, n, log, x, y, work)
+    BY_TYPE(type, CALL);
+#undef CALL
+}
+static void log_softmax_at(tt_dtype type, int64_t rows, int64_t n, const void *x, const int64_t *at, float *out, float *work) {
+#define CALL(T) log_softmax_at_typed(T, rows, n, x, at, out, work)
     BY_TYPE(type, CALL);
 #undef CALL
 }

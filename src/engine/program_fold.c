@@ -3,6 +3,7 @@
  * Tiny values that depend on constants only are computed once, by the kernels that would compute them in a run, and become constants
  * themselves: fused loops then see immediates. Transposes of transposes become one, and a product reads a
  * transposed operand where it lies. No rewrite changes a bit of any result. */
+#include "engine/composite.h"
 #include "engine/fast.h"
 #include "engine/loop.h"
 #include "engine/program_plan.h"
@@ -224,6 +225,38 @@ static void look_through_widening(hlo_graph *g, hlo_node *n) {
     n->attrs = attrs;
 }
 
+/* ---- losses ---- */
+static int count_uses(const hlo_graph *g, const hlo_block *block, hlo_ref r) {
+    int n = 0;
+    for (int i = 0; i < block->n_results; i++)
+        n += block->results[i] == r;
+    for (int i = 0; i < block->n_nodes; i++) {
+        const hlo_node *user = hlo_node_at(g, block->nodes[i]);
+        for (uint32_t k = 0; k < user->n_operands; k++)
+            n += user->operands[k] == r;
+        for (int k = 0; k < user->n_regions; k++)
+            n += count_uses(g, user->regions[k], r);
+    }
+    return n;
+}
+
+static bool is_composite(const hlo_node *n, const char *name) {
+    return n->op == HLO_COMPOSITE && !strcmp(hlo_attr_text(n, HLO_A_COMPOSITE_NAME, ""), name);
+}
+
+/* The logarithm of a softmax of which a loss reads an element a row need not be written. */
+static void look_through_softmax(hlo_graph *g, const hlo_block *block, hlo_node *n) {
+    const hlo_node *x = hlo_node_at(g, n->operands[0]);
+    const char *how = hlo_attr_text(x, HLO_A_COMPOSITE_ATTRIBUTES, NULL);
+    if (!is_composite(x, "tt.softmax") || !eng_composite_attr_bool(how, "log", false) || eng_composite_attr_double(how, "dim", 1) != 1 ||
+        count_uses(g, block, n->operands[0]) != 1)
+        return;
+    hlo_attr *attrs = tt_arena_copy(g->arena, n->attrs, sizeof(hlo_attr) * n->n_attrs);
+    attrs[hlo_attr_find(n, HLO_A_COMPOSITE_NAME) - n->attrs].text = "tt.cross_entropy";
+    n->attrs = attrs;
+    set_operand(g, n, 0, x->operands[0]);
+}
+
 /* ---- updates ---- */
 
 static bool is_splat(const hlo_graph *g, hlo_ref r, int64_t value) {
@@ -325,6 +358,8 @@ void eng_canonicalise(hlo_graph *g, hlo_block *block) {
             look_through_pairs(g, n);
         if (n->op == HLO_DOT_GENERAL)
             look_through_transposes(g, n);
+        if (is_composite(n, "tt.nll_loss"))
+            look_through_softmax(g, block, n);
         if (n->op == HLO_CONVOLUTION)
             look_through_reverse(g, n);
         if (n->op < HLO_N_OPS && eng_ref_kernels[n->op] && foldable(g, n))

@@ -206,6 +206,11 @@ static hlo_type rows_type(const scale *s, tt_dtype d) {
     return t;
 }
 
+static hlo_ref softmax_of(hlo_graph *g, hlo_ref x, bool log, int dim) {
+    hlo_ref d = hlo_sub(g, x, over_dim(g, HLO_MAXIMUM, x, dim)), e = hlo_unary(g, HLO_EXP, d), sum = over_dim(g, HLO_ADD, e, dim);
+    return log ? hlo_sub(g, d, hlo_unary(g, HLO_LOG, sum)) : hlo_div(g, e, sum);
+}
+
 static void make_softmax(hlo_graph *g, scale *s) {
     hlo_type t = rows_type(s, reals[rnd(3)]);
     bool log = rnd(2), backward = rnd(2);
@@ -220,8 +225,7 @@ static void make_softmax(hlo_graph *g, scale *s) {
         hlo_ref v = wide(g, p[1]), all = over_dim(g, HLO_ADD, log ? x : hlo_mul(g, x, v), dim);
         y = log ? hlo_sub(g, x, hlo_mul(g, hlo_unary(g, HLO_EXP, v), all)) : hlo_mul(g, v, hlo_sub(g, x, all));
     } else {
-        hlo_ref d = hlo_sub(g, x, over_dim(g, HLO_MAXIMUM, x, dim)), e = hlo_unary(g, HLO_EXP, d), sum = over_dim(g, HLO_ADD, e, dim);
-        y = log ? hlo_sub(g, d, hlo_unary(g, HLO_LOG, sum)) : hlo_div(g, e, sum);
+        y = softmax_of(g, x, log, dim);
     }
     y = hlo_convert(g, y, t.dtype);
     hlo_composite_end(g, &c, 1, &y, s->results);
@@ -446,6 +450,15 @@ static void make_nll_loss(hlo_graph *g, scale *s) {
     hlo_ref size = hlo_splat_int(g, &it, classes), in[2] = {hlo_param(g, &xt), hlo_param(g, &it)}, p[2];
     bool mean = rnd(2);
     in[1] = hlo_binary(g, HLO_REMAINDER, hlo_unary(g, HLO_ABS, in[1]), size);
+    s->n_results = 2;
+    if (rnd(3)) { /* of a softmax that goes nowhere else, or is a result too */
+        hlo_ref q;
+        hlo_composite c = hlo_composite_begin(g, "tt.softmax", "log = true, dim = 1", 1, in, &q);
+        hlo_ref y = hlo_convert(g, softmax_of(g, wide(g, q), true, 1), xt.dtype);
+        hlo_composite_end(g, &c, 1, &y, in);
+        if (!rnd(3))
+            s->results[s->n_results++] = in[0];
+    }
     const char *attributes = tt_arena_printf(g->arena, "checked = true, ignored = %lld, mean = %s", (long long)ignored, mean ? "true" : "false");
     hlo_composite c = hlo_composite_begin(g, "tt.nll_loss", attributes, 2, in, p);
     int64_t both[2] = {0, 1}, ones[2] = {1, 1}, zero = 0;
@@ -457,7 +470,6 @@ static void make_nll_loss(hlo_graph *g, scale *s) {
     hlo_ref total = hlo_reduce(g, HLO_ADD, weight, HLO_NONE, 1, &zero), sum = hlo_reduce(g, HLO_ADD, x, HLO_NONE, 1, &zero);
     hlo_ref results[2] = {hlo_convert(g, mean ? hlo_div(g, sum, total) : sum, xt.dtype), hlo_convert(g, total, xt.dtype)};
     hlo_composite_end(g, &c, 2, results, s->results);
-    s->n_results = 2;
     s->kind = SMALL;
     tolerances(s, xt.dtype, 1e-5, 1e-2, 2e-3);
     s->tolerance[1] = 0;

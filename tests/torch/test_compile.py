@@ -218,3 +218,25 @@ def test_what_is_spared_is_spared_for_this_backend_alone():
         torch._dynamo.reset()
         assert config.record_runtime_overhead
     assert called == ["eager"]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("reduction", ["mean", "sum"])
+def test_a_loss_that_takes_the_softmax_along_has_the_bits_of_eager(dtype, reduction):
+    def call(x, target):
+        return torch.nn.functional.cross_entropy(x, target, reduction=reduction, ignore_index=3)
+
+    def both(x, target):
+        y = torch.log_softmax(x, 1)
+        return torch.nn.functional.nll_loss(y, target, reduction=reduction, ignore_index=3), y
+
+    compiled, twofold = (torch.compile(f, backend="tpu", options={"allow_excess_precision": False}) for f in (call, both))
+    for rows, classes in ((1, 4), (37, 5), (300, 1000)):
+        x, target = torch.randn(rows, classes, dtype=dtype) * 3, torch.randint(0, classes, (rows,))
+        x[0, 0] = float("-inf")
+        ours = x.to("tpu"), target.to("tpu")
+        with torch.tpu.set_eager_mode(torch.tpu.EagerMode.DEFER_NEVER):
+            want = call(*ours)
+        for got in (call(*ours), compiled(*ours), twofold(*ours)[0]):
+            assert torch.equal(got.nan_to_num(7), want.nan_to_num(7))
+        torch.testing.assert_close(want.cpu(), call(x, target), rtol=2e-2 if dtype != torch.float32 else 1e-5, atol=1e-4, equal_nan=True)
