@@ -64,10 +64,6 @@ static void power_block(float *d, const float *a, const float *b, int64_t n) {
         twos += a[i] == 2;
     if (twos)
         powers_of_two(two, b, n);
-    if (twos == n) {
-        memcpy(d, two, sizeof *d * (size_t)n);
-        return;
-    }
     for (int64_t i = 0; i < n; i++) {
         r[i] = (float)power_of(a[i], b[i], &rare[i]);
         any_rare |= rare[i];
@@ -234,7 +230,15 @@ DOUBLE1(lgamma)
 DOUBLE1(digamma)
 
 KERNEL(k_power_F) {
+    const float *a = av;
+    int others = 0;
     UNUSED3;
+    for (int64_t i = 0; i < n; i++)
+        others |= a[i] != 2;
+    if (!others) {
+        powers_of_two(dv, bv, n);
+        return;
+    }
     for (int64_t i = 0; i < n; i += DBLOCK)
         power_block((float *)dv + i, (const float *)av + i, (const float *)bv + i, loop_min(DBLOCK, n - i));
 }

@@ -299,21 +299,20 @@ DOUBLE_RARE(tan, dtan(x, &out), 0, __builtin_tan)
 DOUBLE_RARE(sinh, dsinh(x), !(dabs(x) <= 709), __builtin_sinh)
 DOUBLE_RARE(cosh, dcosh(x), !(dabs(x) <= 709), __builtin_cosh)
 
-/* Powers whose base is 2 by the function of that; others by libm. */
+/* Powers of 2 by the function of that, where a block has no others; else by libm. */
 KERNEL(k_power_D) {
     double *d = dv;
     const double *a = av, *b = bv;
     UNUSED3;
     for (int64_t at = 0; at < n; at += DBLOCK) {
-        const int64_t m = loop_min(DBLOCK, n - at);
-        double r[DBLOCK];
+        const int64_t end = loop_min(n, at + DBLOCK);
         int64_t others = 0;
-        for (int64_t i = 0; i < m; i++)
-            others |= a[at + i] != 2;
-        for (int64_t i = 0; i < m; i++)
-            r[i] = dexp2(b[at + i]);
-        for (int64_t i = 0; others && i < m; i++)
-            r[i] = a[at + i] == 2 ? r[i] : __builtin_pow(a[at + i], b[at + i]);
-        memcpy(d + at, r, sizeof *d * (size_t)m);
+        for (int64_t i = at; i < end; i++)
+            others |= a[i] != 2;
+        if (!others)
+            _Pragma("GCC ivdep") for (int64_t i = at; i < end; i++) d[i] = dexp2(b[i]);
+        else
+            for (int64_t i = at; i < end; i++)
+                d[i] = a[i] == 2 ? dexp2(b[i]) : __builtin_pow(a[i], b[i]);
     }
 }
