@@ -120,6 +120,12 @@ int64_t eng_loop_elements(const eng_loop *);
 bool eng_loop_reads_slices(const eng_loop *, int input, int64_t bytes, int64_t slices);
 /* May output o's array be input i's? Every read of the input then is of the element being written, and comes first. */
 bool eng_loop_in_place(const eng_loop *, int output, int input);
+/* Its only output's rows, of `row` elements: each begins `apart` bytes after the one before it. */
+void eng_loop_run_into(const eng_loop *, void *const *inputs, char *output, int64_t row, int64_t apart);
+/* May it write so? (apart in elements) */
+bool eng_loop_takes_rows(const eng_loop *, int64_t row, int64_t apart);
+/* Does it read of the input only the element that it then writes, if element `start` of the input is where it writes? */
+bool eng_loop_reads_rows(const eng_loop *, int input, int64_t start, int64_t row, int64_t apart);
 
 /* Rows alone: is element i of every array element i of the loop, or one element for all, and is there one output? */
 bool eng_loop_has_rows(const eng_loop *);

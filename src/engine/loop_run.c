@@ -143,6 +143,7 @@ typedef struct frame {
     int64_t *filled;       /* per source in row mode: where the spread element came from, -1 none */
     int64_t *coordinate;
     int64_t tile;          /* elements a spread fills */
+    int64_t gap;           /* bytes between rows of the output */
     void (*code)(const void *const *slots, int64_t n); /* the loop's, or NULL */
 } frame;
 
@@ -169,6 +170,7 @@ static void fill_period(const loop_source *s, char *d, const char *base) {
 }
 
 static void frame_init(const eng_loop *l, frame *f, char *scratch, void *const *inputs) {
+    f->gap = 0;
     f->at = (const void **)scratch;
     f->base = (const char **)scratch + l->n_slots;
     scratch += sizeof(void *) * (size_t)(l->n_slots + l->n_sources + 8) / 64 * 64 + 64;
@@ -342,7 +344,8 @@ static int64_t run_plain_rows(const eng_loop *l, frame *f, int64_t rows) {
         f->filled[l->maps[k]] = -1;
     }
     for (int k = 0; k < l->n_moving; k++)
-        moves[k] = l->row * (l->moving[k] < l->n_sources ? l->sources[l->moving[k]].size : l->output_size[l->moving[k] - l->n_sources]);
+        moves[k] = l->moving[k] < l->n_sources ? l->row * l->sources[l->moving[k]].size
+                                               : l->row * l->output_size[l->moving[k] - l->n_sources] + f->gap;
     for (int k = 0; l->rows && k < l->n_sources; k++)
         block[2 + k] = (intptr_t)f->at[k];
     for (int k = 0; l->rows && k < l->n_maps; k++)
@@ -398,6 +401,7 @@ static void run_rows(const eng_loop *l, frame *f, void *const *inputs, void *con
         c += n;
         if (c == l->row) {
             c = 0;
+            f->at[l->n_sources] = (const char *)f->at[l->n_sources] + f->gap;
             next_row(l, f);
         }
     }
@@ -488,6 +492,42 @@ void eng_loop_run(const eng_loop *l, void *const *inputs, void *const *outputs) 
         eng_parallel(l->n_tasks, task, &r);
 }
 
+/* ---- rows of a larger array ---- */
+typedef struct into_run {
+    const eng_loop *l;
+    void *const *inputs;
+    char *output;
+    int64_t row, apart, rows, per_task;
+} into_run;
+
+static void into_task(void *context, int64_t task, int worker) {
+    const into_run *r = context;
+    const eng_loop *l = r->l;
+    const int64_t from = task * r->per_task, to = loop_min(r->rows, from + r->per_task), bytes = r->row * l->output_size[0];
+    char *scratch = eng_scratch_need(LOOP_SCRATCH, l->scratch_bytes);
+    frame f;
+    (void)worker;
+    frame_init(l, &f, scratch, r->inputs);
+    f.code = l->code;
+    f.gap = r->apart - bytes;
+    for (int64_t at = from; at < to; at += l->row ? to - from : 1) { /* where the first row of all would be if none had a gap before it */
+        void *output = r->output + at * f.gap;
+        run_part(l, &f, r->inputs, &output, at * r->row, (l->row ? to : at + 1) * r->row);
+    }
+}
+
+void eng_loop_run_into(const eng_loop *l, void *const *inputs, char *output, int64_t row, int64_t apart) {
+    into_run r = {l, inputs, output, row, apart, l->n / row, loop_max(1, l->tiles_per_task * loop_min(l->tile, row) / row)};
+    if (apart == row * l->output_size[0])
+        eng_loop_run(l, inputs, &(void *){output});
+    else
+        eng_parallel((r.rows + r.per_task - 1) / r.per_task, into_task, &r);
+}
+
+bool eng_loop_takes_rows(const eng_loop *l, int64_t row, int64_t apart) {
+    return row == apart || l->row == row || (!l->row && !l->has_maps);
+}
+
 /* ---- some rows only ---- */
 bool eng_loop_has_rows(const eng_loop *l) {
     for (int i = 0; i < l->n_sources; i++)
@@ -553,7 +593,20 @@ bool eng_loop_run_rows(const eng_loop *l, void *const *inputs, void *const *outp
     return true;
 }
 
-bool eng_loop_in_place(const eng_loop *l, int output, int input) {
+/* Is output o's element i in the same place as the source's? */
+static bool same_place(const eng_loop *l, const loop_source *s, int output, int64_t start, int64_t row, int64_t apart) {
+    if (s->size != l->output_size[output])
+        return false;
+    if (s->kind == LOOP_DIRECT)
+        return !start && (row == apart || row == l->n);
+    if (s->kind != LOOP_MAP || s->period || s->offset != start)
+        return false;
+    if (row == apart || row == l->n)
+        return l->n_dims == 1 && s->strides[0] == 1;
+    return l->n_dims == 2 && l->dims[1] == row && s->strides[1] == 1 && s->strides[0] == apart;
+}
+
+static bool reads_before_it_writes(const eng_loop *l, int output, int input, int64_t start, int64_t row, int64_t apart) {
     int first_write = l->n_instrs, last_read = -1;
     for (int i = 0; i < l->n_instrs; i++) {
         const loop_instr *q = &l->instrs[i];
@@ -563,12 +616,20 @@ bool eng_loop_in_place(const eng_loop *l, int output, int input) {
         for (int k = 0; k < 3; k++) {
             if (slots[k] >= l->n_sources || l->sources[slots[k]].input != input)
                 continue;
-            if (l->sources[slots[k]].kind != LOOP_DIRECT || l->sources[slots[k]].size != l->output_size[output])
+            if (!same_place(l, &l->sources[slots[k]], output, start, row, apart))
                 return false;
             last_read = i;
         }
     }
     return last_read <= first_write;
+}
+
+bool eng_loop_in_place(const eng_loop *l, int output, int input) {
+    return reads_before_it_writes(l, output, input, 0, l->n, l->n);
+}
+
+bool eng_loop_reads_rows(const eng_loop *l, int input, int64_t start, int64_t row, int64_t apart) {
+    return reads_before_it_writes(l, 0, input, start, row, apart);
 }
 
 /* A slice is so many elements at coordinate k, all of the dims after it, and fixed ones before. */

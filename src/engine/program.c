@@ -126,7 +126,7 @@ static tt_status plan_program(eng_program *program, tt_arena *temporary) {
     }
     p.stamps = TT_NEW_N(temporary, uint32_t, n);
     p.positions = TT_NEW_N(temporary, int, n);
-    p.escapes = TT_NEW_N(temporary, bool, n);
+    p.escapes = TT_NEW_N(temporary, uint8_t, n);
     p.loops = tt_map_create();
     const tt_status status = eng_plan_block(&p, g->funcs[0]->body, 0, NULL, program->donated, g->funcs[0]->alias, false, &program->plan);
     tt_map_destroy(p.loops);

@@ -64,7 +64,7 @@ static bool reads_slices(const eng_builder *b, const eng_draft *d, int k, int64_
 
 /* In how many slices can the step run, at most? 0: in none. */
 static int64_t most_slices(const search *s, const eng_draft *d) {
-    if (d->updates_rows) /* program_rows.c */
+    if (d->updates_rows || d->step.into) /* program_rows.c, program_into.c */
         return 0;
     if (d->step.kind == STEP_LOOP)
         return eng_loop_elements(d->step.loop);
@@ -129,7 +129,7 @@ static bool runs_before(const search *s, const eng_draft *d) {
     for (int k = 0; k < d->step.n_in; k++)
         if (is_inside(s, d->values[k]))
             return false;
-    return d->step.kind == STEP_LOOP && !d->updates_rows && bytes <= SMALL;
+    return d->step.kind == STEP_LOOP && !d->updates_rows && !d->step.into && bytes <= SMALL;
 }
 
 static void forget(search *s, int from, int end) {
@@ -188,7 +188,7 @@ static bool follows(const eng_builder *b, const eng_draft *head, const eng_draft
     const int result = head->values[head->step.n_in].root;
     const int64_t n = hlo_type_elements(head->step.types[head->step.n_in]);
     int reads = 0;
-    if (d->step.kind != STEP_LOOP || d->step.band >= 0 || d->updates_rows)
+    if (d->step.kind != STEP_LOOP || d->step.band >= 0 || d->updates_rows || d->step.into)
         return false;
     for (int k = 0; k < d->step.n_in; k++) {
         if (d->values[k].root == result && !reads_slices(b, d, k, n))

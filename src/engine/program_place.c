@@ -115,7 +115,7 @@ static bool may_take(eng_builder *b, const eng_draft *d, int step, int input, in
         return false;
     const eng_root *ra = &b->roots[a], *rb = &b->roots[to.root];
     return ra->writable && ra->last == step && ra->latest < step && ra->bytes == rb->bytes &&
-           rb->merged < 0 && used_once(b, d, input);
+           rb->merged < 0 && (d->step.into || used_once(b, d, input)); /* of a loop that writes rows program_into.c knows what it reads */
 }
 
 static bool merge(eng_builder *b, const eng_draft *d, int step, int input, int output) {
@@ -135,6 +135,8 @@ static void merge_step(eng_builder *b, int s) {
     eng_draft *d = &b->drafts[s];
     switch (d->step.kind) {
     case STEP_LOOP:
+        if (d->step.into)
+            merge(b, d, s, d->step.n_in - 1, 0);
         for (int o = 0; d->over && o < d->step.n_out; o++)
             for (int i = 0; i < d->step.n_in; i++)
                 if (d->over[o * d->step.n_in + i] && merge(b, d, s, i, o))

@@ -64,6 +64,8 @@ void eng_again_find(eng_planner *, const hlo_block *, const int *group, int n_gr
 
 int eng_root_new(eng_builder *, int kind, int64_t bytes, int def);
 eng_value_place eng_value_find(eng_planner *, hlo_ref);
+/* Can the last draft write the part that this update writes? Then it does, and the update needs no step. */
+bool eng_into_take(eng_builder *, hlo_ref update);
 void eng_bands_find(eng_builder *); /* program_bands.c */
 bool eng_band_reads_slices(const eng_builder *, const eng_draft *, int input); /* and of the input nothing but its slice */
 TT_MUST_CHECK tt_status eng_places_assign(eng_builder *); /* fills the plan */

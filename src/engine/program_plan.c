@@ -391,6 +391,9 @@ static tt_status add_update(eng_builder *b, hlo_ref ref) {
     eng_planner *p = b->p;
     const hlo_node *n = hlo_node_at(p->g, ref);
     hlo_ref from;
+    TT_TRY(ensure(b, n->operands[0]));
+    if (eng_into_take(b, ref))
+        return TT_OK;
     fast_piece *piece = eng_move_view(p, b->block, b->lazy, n->operands[1], &from);
     for (uint32_t k = 0; k < n->n_operands; k++)
         if (k != 1)
@@ -494,9 +497,10 @@ static void find_outputs(eng_planner *p, int n, const hlo_ref *nodes, hlo_ref *o
         if (!p->escapes[nodes[i]])
             continue;
         hlo_ref value = loop_value(p, nodes[i]);
-        if (value != nodes[i])
-            names[(*out_n_names)++] = (loop_name){nodes[i], value};
-        p->escapes[value] = true;
+        if (value == nodes[i])
+            continue;
+        names[(*out_n_names)++] = (loop_name){nodes[i], value};
+        p->escapes[value] = 2;
     }
     for (int i = 0; i < n; i++)
         if (p->escapes[nodes[i]] && loop_value(p, nodes[i]) == nodes[i])
@@ -651,8 +655,8 @@ enum { OUTSIDE = -2 }; /* a reader that is in no group: a region, or who takes t
 static void read_by(eng_planner *p, const hlo_block *b, const int *group, const eng_again *again, hlo_ref r, int reader) {
     const int at = eng_position(p, b, node_of(p->g, r));
     const bool computed_again = at >= 0 && again->again && again->again[at] && reader >= 0;
-    if (at >= 0 && !computed_again && (group[at] < 0 || group[at] != reader))
-        p->escapes[r] = true;
+    if (at >= 0 && !computed_again && (group[at] < 0 || group[at] != reader) && p->escapes[r] < 2)
+        p->escapes[r]++;
 }
 
 static void mark_escapes(eng_planner *p, const hlo_block *b, const int *group, const eng_again *again) {
@@ -781,7 +785,7 @@ static tt_status add_nodes(eng_builder *b, hlo_block *block) {
         for (int m = 0; k >= 0 && !done && m < size[k]; m++) { /* they run singly: each value needs a place */
             const hlo_node *member = hlo_node_at(p->g, members[start[k] + m]);
             for (int r = 0; r < member->n_results; r++)
-                p->escapes[result_ref(p->g, members[start[k] + m], r)] = true;
+                p->escapes[result_ref(p->g, members[start[k] + m], r)] = 2;
         }
         for (int m = 0; !done && m < (k >= 0 ? size[k] : 1); m++)
             if (k < 0 || eng_value_find(p, members[start[k] + m]).root == ROOT_NONE)

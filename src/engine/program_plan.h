@@ -29,12 +29,19 @@ typedef enum eng_step_kind {
     STEP_BRANCH
 } eng_step_kind;
 
+/* Of a loop whose result are rows of a larger array: that is its last input, and its output what becomes of it (program_into.c). */
+typedef struct eng_into {
+    int64_t bytes;              /* of the whole */
+    int64_t start, row, apart;  /* bytes before the first row; elements of a row; bytes from row to row */
+} eng_into;
+
 typedef struct eng_step {
     eng_step_kind kind;
     int n_in, n_out;
     int band;               /* of the plan, -1: none */
     int rows;               /* a slot plus 1: of the rows that tt.sum_rows writes, or of a gradient; 0: none */
     const eng_loop *loop;
+    const eng_into *into;   /* of a loop, or NULL */
     eng_place *places;      /* n_in, then n_out */
     const hlo_node *node;   /* what it computes; of a loop its last member; NULL: a copy. A small loop needs nothing below */
     int old, zero;          /* of a loop with rows: the table among the inputs, the gradient */
@@ -106,7 +113,7 @@ typedef struct eng_planner {
     uint32_t *stamps;
     uint32_t stamp;            /* [node]: scratch of walks */
     int *positions;            /* [node]: in the block at hand */
-    bool *escapes;             /* [node]: the value is used outside its group */
+    uint8_t *escapes;          /* [node]: how often the value is used outside its group, 2 for more */
     int64_t *constant_offsets; /* [node]: in the constants, -1 not there */
     int n_constants, cap_constants;
     hlo_ref *constants;

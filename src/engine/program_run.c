@@ -127,6 +127,11 @@ static void run_loop(const eng_run *run, eng_frame *f, const eng_step *s) {
     void **p = f->pointers;
     for (int k = 0; k < s->n_in + s->n_out; k++)
         p[k] = address(f, s->places[k]);
+    if (s->into) {
+        eng_copy_bytes(p[s->n_in], p[s->n_in - 1], s->into->bytes); /* nothing when it works in place */
+        eng_loop_run_into(s->loop, p, (char *)p[s->n_in] + s->into->start, s->into->row, s->into->apart);
+        return;
+    }
     if (!s->rows || !run->rows || !eng_rows_run_update(s, run->rows[s->rows - 1], p))
         eng_loop_run(s->loop, p, p + s->n_in);
 }

@@ -154,3 +154,37 @@ def test_broadcasts_with_short_rows(dtype):
         assert torch.equal(torch.where(a < b, c, a), torch.where(x < y, z, x).cpu())
         if dtype != torch.bfloat16:
             assert torch.equal(a * b - c, (x * y - z).cpu())
+
+
+def test_arithmetic_on_parts_in_place():
+    """The loop over a part writes it where it lies: blocks, rows and columns, alone and with operands that overlap the part or are it."""
+    generator = torch.Generator().manual_seed(3)
+    pick = lambda n: int(torch.randint(n, (1,), generator=generator))
+    for round_ in range(150):
+        dtype = [torch.float32, torch.bfloat16, torch.float64, torch.int32][pick(4)]
+        shape = [1 + pick(n) for n in [(90, 130), (7, 9, 70), (5, 4, 20, 30)][pick(3)]]
+        at = [(a := pick(n), a + 1 + pick(n - a)) if pick(3) else (0, n) for n in shape]
+        part = tuple(slice(a, b) for a, b in at)
+        x = (torch.randn(shape, generator=generator) * 3).to(dtype)
+        y = (torch.randn([b - a for a, b in at], generator=generator) * 3).to(dtype)
+        beside = tuple(slice(max(a - 1, 0), max(a - 1, 0) + b - a) for a, b in at)  # overlaps the part
+        kind = pick(6)
+        for t, other in ((x, y), (x.to("tpu"), y.to("tpu"))):
+            before = t.clone() if kind == 5 else None
+            if kind == 0:
+                t[part].add_(1)
+            elif kind == 1:
+                t[part].mul_(other)
+            elif kind == 2:
+                t[part].add_(t[beside].clone() if t is x else t[beside])  # the CPU goes in order
+            elif kind == 3:
+                t[part] = other * 2 - t[part]
+            elif kind == 4:
+                t[part].add_(t.flatten()[0])
+            else:
+                t[part].sub_(other)
+                t[part].mul_(before[part])
+            got = t.cpu() if t.device.type == "tpu" else t
+            if t is x:
+                want = x.clone()
+        assert torch.equal(got, want), (round_, kind, dtype, shape, at)
