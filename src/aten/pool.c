@@ -426,6 +426,17 @@ LOWER(lower_adaptive_max_pool_backward) {
 
 /* ---- averages ---- */
 
+/* Elements of window o along dim d that count. */
+static double window_size(const pool *p, int d, int64_t o, bool include_pad) {
+    int64_t start = o * p->stride[d] - p->padding[d], end = start + p->kernel[d];
+    end = end < p->in[d] + p->padding[d] ? end : p->in[d] + p->padding[d];
+    if (!include_pad) {
+        start = start > 0 ? start : 0;
+        end = end < p->in[d] ? end : p->in[d];
+    }
+    return (double)(end - start);
+}
+
 /* What each window's sum is divided by, over `like`; integers are divided as integers. */
 static hlo_ref divisors(tt_lower *L, const pool *p, bool include_pad, int64_t override,
                         const hlo_type *like) {
@@ -436,13 +447,7 @@ static hlo_ref divisors(tt_lower *L, const pool *p, bool include_pad, int64_t ov
         double *size = TT_NEW_N(L->arena, double, p->out[d] + 1);
         float *narrow = TT_NEW_N(L->arena, float, p->out[d] + 1);
         for (int64_t o = 0; o < p->out[d]; o++) {
-            int64_t start = o * p->stride[d] - p->padding[d], end = start + p->kernel[d];
-            end = end < p->in[d] + p->padding[d] ? end : p->in[d] + p->padding[d];
-            if (!include_pad) {
-                start = start > 0 ? start : 0;
-                end = end < p->in[d] ? end : p->in[d];
-            }
-            size[o] = (double)(end - start);
+            size[o] = window_size(p, d, o, include_pad);
             narrow[o] = (float)size[o];
         }
         int64_t count[1] = {p->out[d]};
@@ -483,28 +488,29 @@ LOWER(lower_avg_pool) {
 }
 
 /* avg_pool{2,3}d_backward(grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad,
- * divisor_override): dy / count, spread by the stride, summed over windows of the kernel at stride 1. */
+ * divisor_override): dim by dim, to each element goes its part of every window that it lies in. */
 LOWER(lower_avg_pool_backward) {
     pool p;
     hlo_graph *g = L->g;
     TT_TRY(read_pool(L, 1, L->row->param, 2, -1, 5, &p));
     TT_CHECK(tt_is_float(p.x.dtype), UNIMPLEMENTED, "average pooling of %s", tt_dtype_name(p.x.dtype));
-    tt_dtype wide = lower_accumulate_dtype(p.x.dtype);
-    int64_t dims[MAX_SPATIAL + 1], low[MAX_SPATIAL + 1] = {0}, high[MAX_SPATIAL + 1] = {0},
-                                                     interior[MAX_SPATIAL + 1] = {0},
-                                                     size[MAX_SPATIAL + 1] = {1};
+    TT_CHECK(!lower_has(L, 7) || lower_int(L, 7, 0) != 0, INVALID_ARGUMENT, "divisor must be not zero");
+    const int64_t divisor = lower_int(L, 7, 0);
+    const bool include_pad = lower_bool(L, 6, true);
+    int64_t dims[MAX_SPATIAL + 1];
+    axis axes[MAX_SPATIAL];
     with_batch(&p, p.out, dims);
-    hlo_ref dy = hlo_reshape(g, hlo_convert(g, lower_value(L, 0), wide), p.n + 1, dims);
-    hlo_type t = piece_type(L, dy);
-    dy = hlo_div(g, dy, divisors(L, &p, lower_bool(L, 6, true), lower_int(L, 7, 0), &t));
-    for (int i = 0; i < p.n; i++) {
-        interior[i + 1] = p.stride[i] - 1;
-        low[i + 1] = p.kernel[i] - 1 - p.padding[i];
-        high[i + 1] = p.in[i] - ((p.out[i] - 1) * p.stride[i] + 1) + p.padding[i];
-        size[i + 1] = p.kernel[i];
+    for (int d = 0; d < p.n; d++) {
+        axes[d] = axis_make(L, p.in[d], p.out[d], p.kernel[d]);
+        for (int64_t o = 0; o < p.out[d]; o++)
+            for (int64_t k = 0; k < p.kernel[d]; k++) {
+                const int64_t at = position(&p, d, o, k), tap = k * p.out[d] + o;
+                axes[d].at[tap] = at >= 0 && at < p.in[d] ? (int32_t)at : -1;
+                axes[d].weight[tap] = !divisor ? 1 / window_size(&p, d, o, include_pad) : d ? 1 : 1 / (double)divisor;
+            }
+        axes[d] = axis_turned(L, &axes[d]);
     }
-    dy = hlo_pad(g, dy, hlo_scalar(g, wide, 0), low, high, interior);
-    hlo_ref dx = hlo_reduce_window(g, HLO_ADD, dy, HLO_NONE, &(hlo_window){.size = size});
+    hlo_ref dx = resample(L, hlo_reshape(g, lower_value(L, 0), p.n + 1, dims), p.n, axes);
     lower_out_like(L, from_planes(L, &p, hlo_convert(g, dx, p.x.dtype), p.in), lower_tensor(L, 1));
     return TT_OK;
 }
