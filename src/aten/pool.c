@@ -289,25 +289,72 @@ static void plane_maxima(tt_lower *L, const pool *p, hlo_ref x, hlo_ref *out) {
     out[1] = hlo_convert(g, tap_to_flat(L, p, index), TT_I64);
 }
 
-static tt_status max_pool(tt_lower *L, const pool *p) {
+static void maxima(tt_lower *L, const pool *p, hlo_ref x, hlo_ref *out);
+
+/* Adaptive maxima of volumes: those of each plane, then the first of the planes, or the last NaN, as the scan order has it. */
+static void volume_maxima(tt_lower *L, const pool *p, hlo_ref x, hlo_ref *out) {
     hlo_graph *g = L->g;
+    pool q = *p;
+    q.n = 2;
+    q.batch = p->batch * p->in[0];
+    for (int d = 0; d < 2; d++) {
+        q.in[d] = p->in[d + 1], q.out[d] = p->out[d + 1], q.kernel[d] = p->kernel[d + 1];
+        q.first[d] = p->first[d + 1], q.last[d] = p->last[d + 1];
+    }
+    const int64_t planes[3] = {q.batch, q.in[0], q.in[1]}, apart[3] = {p->batch, p->in[0], q.out[0] * q.out[1]};
+    int64_t dims[MAX_SPATIAL + 1];
+    hlo_ref each[2], index = HLO_NONE, best = HLO_NONE;
+    maxima(L, &q, hlo_reshape(g, x, 3, planes), each);
+    for (int k = 0; k < 2; k++)
+        each[k] = hlo_reshape(g, each[k], 3, apart);
+    for (int64_t k = 0; k < p->kernel[0]; k++) {
+        int64_t *at = TT_NEW_N(L->arena, int64_t, p->out[0]);
+        int32_t *before = TT_NEW_N(L->arena, int32_t, p->out[0]);
+        for (int64_t o = 0; o < p->out[0]; o++) {
+            at[o] = position(p, 0, o, k);
+            before[o] = (int32_t)(at[o] * q.in[0] * q.in[1]);
+        }
+        hlo_ref v = pick(L, each[0], 1, (int)p->out[0], at), i = pick(L, each[1], 1, (int)p->out[0], at);
+        hlo_type t = piece_type(L, i);
+        t.dtype = TT_I32;
+        i = hlo_add(g, i, hlo_convert(g, per_output(L, p, 0, before, &t), TT_I64));
+        hlo_ref take = k ? hlo_compare(g, "GT", v, best) : HLO_NONE;
+        if (k && tt_is_float(p->x.dtype))
+            take = hlo_binary(g, HLO_OR, take, hlo_compare(g, "NE", v, v));
+        best = k ? hlo_select(g, take, v, best) : v;
+        index = k ? hlo_select(g, take, i, index) : i;
+    }
+    with_batch(p, p->out, dims);
+    out[0] = hlo_reshape(g, best, 4, dims);
+    out[1] = hlo_reshape(g, index, 4, dims);
+}
+
+/* Of planes x, as a composite where there is a kernel. */
+static void maxima(tt_lower *L, const pool *p, hlo_ref x, hlo_ref *out) {
+    hlo_ref q[1], in_composite[2];
+    if (p->n == 3 && p->adaptive) {
+        volume_maxima(L, p, x, out);
+    } else if (p->n == 2 && tt_dtype_size(p->x.dtype) <= 4 && tt_is_float(p->x.dtype) && hlo_type_elements(&p->x)) {
+        char *attributes = p->adaptive ? NULL : tt_arena_printf(
+            L->arena, "k0 = %lld, k1 = %lld, s0 = %lld, s1 = %lld, p0 = %lld, p1 = %lld, d0 = %lld, d1 = %lld", (long long)p->kernel[0],
+            (long long)p->kernel[1], (long long)p->stride[0], (long long)p->stride[1], (long long)p->padding[0], (long long)p->padding[1],
+            (long long)p->dilation[0], (long long)p->dilation[1]);
+        hlo_composite c = hlo_composite_begin(L->g, p->adaptive ? "tt.adaptive_max_pool" : "tt.max_pool", attributes, 1, &x, q);
+        plane_maxima(L, p, q[0], in_composite);
+        hlo_composite_end(L->g, &c, 2, in_composite, out);
+    } else {
+        plane_maxima(L, p, x, out);
+    }
+}
+
+static tt_status max_pool(tt_lower *L, const pool *p) {
     int64_t n_taps = taps(p);
     TT_CHECK(n_taps <= MAX_TAPS, UNIMPLEMENTED, "max pooling over windows of %lld elements",
              (long long)n_taps);
     TT_CHECK(piece_product(p->in, 0, p->n) < INT32_MAX && n_taps < INT32_MAX, UNIMPLEMENTED,
              "max pooling of planes of 2^31 elements");
-    hlo_ref x = to_planes(L, p, lower_value(L, 0)), q[1], in_composite[2], out[2];
-    if (p->n == 2 && tt_dtype_size(p->x.dtype) <= 4 && tt_is_float(p->x.dtype) && hlo_type_elements(&p->x)) {
-        char *attributes = p->adaptive ? NULL : tt_arena_printf(
-            L->arena, "k0 = %lld, k1 = %lld, s0 = %lld, s1 = %lld, p0 = %lld, p1 = %lld, d0 = %lld, d1 = %lld", (long long)p->kernel[0],
-            (long long)p->kernel[1], (long long)p->stride[0], (long long)p->stride[1], (long long)p->padding[0], (long long)p->padding[1],
-            (long long)p->dilation[0], (long long)p->dilation[1]);
-        hlo_composite c = hlo_composite_begin(g, p->adaptive ? "tt.adaptive_max_pool" : "tt.max_pool", attributes, 1, &x, q);
-        plane_maxima(L, p, q[0], in_composite);
-        hlo_composite_end(g, &c, 2, in_composite, out);
-    } else {
-        plane_maxima(L, p, x, out);
-    }
+    hlo_ref out[2];
+    maxima(L, p, to_planes(L, p, lower_value(L, 0)), out);
     lower_out_like(L, from_planes(L, p, out[0], p->out), lower_tensor(L, 0));
     lower_out_like(L, from_planes(L, p, out[1], p->out), lower_tensor(L, 0));
     return TT_OK;

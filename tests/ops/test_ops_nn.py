@@ -413,3 +413,34 @@ def test_multi_margin_loss_of_a_class_that_is_none():
     for device in ("cpu", "tpu"):
         with pytest.raises((RuntimeError, IndexError), match="out of"):
             F.multi_margin_loss(x.to(device), target.to(device)).item()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_adaptive_maxima_of_volumes(dtype):
+    """The first maximum in scan order, or the last NaN; also where all are -inf."""
+    for shape, size in [((2, 3, 9, 10, 11), (4, 3, 5)), ((1, 2, 5, 6, 7), (5, 6, 7)), ((2, 8, 8, 8), (3, 2, 1)), ((1, 1, 4, 4, 4), (1, 1, 1))]:
+        for kind in range(3):
+            x = torch.randn(shape).round() if kind else torch.randn(shape)
+            if kind == 2:
+                x[torch.rand(shape) < 0.1] = float("nan")
+                x[torch.rand(shape) < 0.3] = float("-inf")
+            x = x.to(dtype)
+            want = F.adaptive_max_pool3d(x, size, return_indices=True)
+            values, index = F.adaptive_max_pool3d(x.to("tpu"), size, return_indices=True)
+            assert torch.equal(index.cpu(), want[1])
+            assert torch.equal(values.cpu().nan_to_num(), want[0].nan_to_num())
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_gradients_of_average_pooling(n):
+    pool = [F.avg_pool1d, F.avg_pool2d, F.avg_pool3d][n - 1]
+    for kernel, stride, padding, ceil, include, divisor in [(2, 2, 0, False, True, None), (3, 2, 1, True, False, None), (3, 1, 1, False, True, None), (2, 3, 0, False, True, None), (3, 2, 1, True, True, 5)]:
+        x = torch.randn(2, 3, *(7 + i for i in range(n)), dtype=torch.float64)
+        extra = () if n == 1 else (divisor,)
+        grads = []
+        for device in ("cpu", "tpu"):
+            leaf = x.to(device, torch.float64 if device == "cpu" else torch.float32).detach().requires_grad_()
+            y = pool(leaf, kernel, stride, padding, ceil, include, *extra)
+            y.backward(torch.arange(y.numel(), dtype=leaf.dtype).reshape(y.shape).to(device) / y.numel())
+            grads.append(leaf.grad.cpu().double())
+        torch.testing.assert_close(grads[1], grads[0], rtol=1e-6, atol=1e-6)
