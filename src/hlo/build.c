@@ -99,6 +99,67 @@ void hlo_composite_end(hlo_graph *g, hlo_composite *c, int n_results, const hlo_
         out_values[i] = r + (hlo_ref)i;
 }
 
+/* ---- elementwise ops of transposed values ---- */
+
+/* x as it was before a transpose by `wanted`, which `to` undoes: what was transposed so, a scalar, a splat, or a broadcast, which says
+ * its dims anew. HLO_NONE: x lies otherwise. */
+static hlo_ref untransposed(hlo_graph *g, hlo_ref x, hlo_ints wanted, const int64_t *to) {
+    const hlo_node *n = hlo_node_at(g, x);
+    const hlo_type *t = hlo_type_of(g, x);
+    if (!t->rank)
+        return x;
+    if (n->op == HLO_TRANSPOSE) {
+        const hlo_ints p = hlo_attr_ints(n, HLO_A_PERMUTATION);
+        return p.n == wanted.n && !memcmp(p.v, wanted.v, sizeof *p.v * (size_t)p.n) ? n->operands[0] : HLO_NONE;
+    }
+    if (t->rank != wanted.n)
+        return HLO_NONE;
+    if (n->op == HLO_CONSTANT && hlo_attr_find(n, HLO_A_VALUE)->splat)
+        return hlo_transpose(g, x, to);
+    if (n->op != HLO_BROADCAST_IN_DIM)
+        return HLO_NONE;
+    const hlo_ints map = hlo_attr_ints(n, HLO_A_BROADCAST_DIMENSIONS);
+    int64_t dims[HLO_MAX_RANK], mapping[HLO_MAX_RANK];
+    for (int d = 0; d < wanted.n; d++)
+        dims[wanted.v[d]] = t->dims[d];
+    for (int i = 0; i < map.n; i++)
+        mapping[i] = wanted.v[map.v[i]];
+    return hlo_broadcast_in_dim(g, n->operands[0], wanted.n, dims, mapping);
+}
+
+/* An elementwise op of values that are all transposed alike (channels_last tensors) is one of the values as they lie, transposed;
+ * HLO_NONE: there is no such. */
+static hlo_ref make_untransposed(hlo_graph *g, hlo_op op, int n_operands, const hlo_ref *operands, int n_attrs, const hlo_attr *attrs,
+                                 const hlo_type *result_type) {
+    enum { MOST = 3 };
+    hlo_ref inner[MOST];
+    hlo_ints p = {0, NULL};
+    int64_t permutation[HLO_MAX_RANK], back[HLO_MAX_RANK];
+    for (int i = 0; i < n_operands && n_operands <= MOST; i++)
+        if (!p.n && hlo_node_at(g, operands[i])->op == HLO_TRANSPOSE)
+            p = hlo_attr_ints(hlo_node_at(g, operands[i]), HLO_A_PERMUTATION);
+    if (!p.n)
+        return HLO_NONE;
+    memcpy(permutation, p.v, sizeof *permutation * (size_t)p.n);
+    p.v = permutation;
+    for (int d = 0; d < p.n; d++)
+        back[permutation[d]] = d;
+    for (int i = 0; i < n_operands; i++) {
+        inner[i] = untransposed(g, operands[i], p, back);
+        if (!inner[i])
+            return HLO_NONE;
+    }
+    hlo_type type;
+    if (result_type) {
+        type = *result_type;
+        if (type.rank != p.n)
+            return HLO_NONE;
+        for (int d = 0; d < p.n; d++)
+            type.dims[d] = result_type->dims[back[d]];
+    }
+    return hlo_transpose(g, hlo_make(g, op, n_operands, inner, n_attrs, attrs, 0, NULL, 1, result_type ? &type : NULL), permutation);
+}
+
 /* ---- the general form ---- */
 
 hlo_ref hlo_make(hlo_graph *g, hlo_op op, int n_operands, const hlo_ref *operands, int n_attrs,
@@ -113,6 +174,11 @@ hlo_ref hlo_make(hlo_graph *g, hlo_op op, int n_operands, const hlo_ref *operand
     for (int i = 0; i < n_operands; i++)
         if (!operands[i])
             return HLO_FAIL(g, INTERNAL, "%s: operand %d is no value", hlo_op_text(op), i);
+    if ((hlo_op_flags(op) & HLO_F_ELEM) && n_operands && !n_regions && n_results == 1) {
+        const hlo_ref moved = make_untransposed(g, op, n_operands, operands, n_attrs, attrs, result_types);
+        if (moved || g->error)
+            return moved;
+    }
     hlo_node node = {.op = (uint16_t)op,
                      .n_results = (uint16_t)n_results,
                      .n_attrs = (uint16_t)n_attrs,
