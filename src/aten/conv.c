@@ -18,7 +18,30 @@ typedef struct conv {
     bool transposed;
     int64_t groups;
     hlo_type x, w;
+    bool last; /* channels lie innermost in memory: of x, w and the results, as in PyTorch */
 } conv;
+
+/* ---- channels_last ----
+ * Convolutions of such tensors are built of values as they lie, [N, spatial, C]; transposes from and to PyTorch's order fold away. */
+
+/* Where PyTorch's dimension is in what lies in memory. */
+static int64_t lie_at(const conv *c, int dim) {
+    return !c->last || dim == 0 ? dim : dim == 1 ? c->n + 1 : dim - 1;
+}
+
+static hlo_ref as_it_lies(tt_lower *L, const conv *c, hlo_ref x) {
+    int64_t permutation[HLO_MAX_RANK];
+    for (int d = 0; d < c->n + 2; d++)
+        permutation[lie_at(c, d)] = d;
+    return hlo_transpose(L->g, x, permutation);
+}
+
+static hlo_ref as_named(tt_lower *L, const conv *c, hlo_ref x) {
+    int64_t permutation[HLO_MAX_RANK];
+    for (int d = 0; d < c->n + 2; d++)
+        permutation[d] = lie_at(c, d);
+    return hlo_transpose(L->g, x, permutation);
+}
 
 static tt_status expand(tt_lower *L, int arg, int n, int64_t fallback, const char *what, int64_t *out) {
     hlo_ints v = lower_ints(L, arg);
@@ -50,6 +73,8 @@ static tt_status read_conv(tt_lower *L, int x_arg, int w_arg, int first, conv *c
     c->transposed = lower_bool(L, first + 3, false);
     TT_TRY(expand(L, first + 4, c->n, 0, "output_padding", c->output_padding));
     c->groups = lower_int(L, first + 5, 1);
+    const bool wide = c->x.dtype == TT_F64 && c->n == 3; /* PyTorch has no such kernel */
+    c->last = !wide && (lower_suggests_channels_last(lower_tensor(L, x_arg)) || lower_suggests_channels_last(lower_tensor(L, w_arg)));
     for (int i = 0; i < c->n; i++)
         TT_CHECK(c->stride[i] > 0 && c->dilation[i] > 0 && c->padding[i] >= 0, INVALID_ARGUMENT,
                  "convolution: stride and dilation must be positive, padding not negative");
@@ -73,13 +98,18 @@ static int64_t transposed_size(const conv *c, int i, int64_t in) {
 
 /* Dimension numbers: the places of (batch, feature) in the lhs, (in, out feature) in the kernel, (batch,
  * feature) in the result. */
-static hlo_dims numbers(tt_lower *L, int n, int xb, int xf, int wi, int wo, int yb, int yf) {
+static hlo_dims numbers(tt_lower *L, const conv *c, int xb, int xf, int wi, int wo, int yb, int yf) {
     int64_t *d = TT_NEW_N(L->arena, int64_t, 3 * (MAX_SPATIAL + 2));
     int64_t *x = d, *w = d + MAX_SPATIAL + 2, *y = w + MAX_SPATIAL + 2;
-    x[0] = xb, x[1] = xf, w[0] = wi, w[1] = wo, y[0] = yb, y[1] = yf;
-    for (int i = 0; i < n; i++)
-        x[i + 2] = w[i + 2] = y[i + 2] = i + 2;
-    return (hlo_dims){.kind = HLO_DIMS_CONV, .a = {n + 2, x}, .b = {n + 2, w}, .c = {n + 2, y}};
+    x[0] = lie_at(c, xb), x[1] = lie_at(c, xf), w[0] = lie_at(c, wi), w[1] = lie_at(c, wo), y[0] = lie_at(c, yb), y[1] = lie_at(c, yf);
+    for (int i = 2; i < c->n + 2; i++)
+        x[i] = w[i] = y[i] = lie_at(c, i);
+    return (hlo_dims){.kind = HLO_DIMS_CONV, .a = {c->n + 2, x}, .b = {c->n + 2, w}, .c = {c->n + 2, y}};
+}
+
+/* The kernel as it lies. */
+static hlo_ref build(tt_lower *L, const conv *c, hlo_ref x, hlo_ref kernel, const hlo_conv *v, tt_dtype out) {
+    return as_named(L, c, hlo_convolution(L->g, as_it_lies(L, c, x), kernel, v, out, piece_precision(L, c->x.dtype)));
 }
 
 /* y = conv(x, w [O, I/g, k]), of the given size: the high padding follows from it, since a transposed
@@ -91,7 +121,7 @@ static hlo_ref plain(tt_lower *L, const conv *c, hlo_ref x, hlo_ref w, const int
         high[i] = (size[i] - 1) * c->stride[i] + c->dilation[i] * (c->w.dims[i + 2] - 1) + 1 - t.dims[i + 2] -
                   c->padding[i];
     hlo_conv v = {
-        .dims = numbers(L, c->n, 0, 1, 1, 0, 0, 1),
+        .dims = numbers(L, c, 0, 1, 1, 0, 0, 1),
         .stride = c->stride,
         .padding_low = c->padding,
         .padding_high = high,
@@ -99,26 +129,28 @@ static hlo_ref plain(tt_lower *L, const conv *c, hlo_ref x, hlo_ref w, const int
         .feature_groups = c->groups,
         .batch_groups = 1,
     };
-    return hlo_convolution(L->g, x, w, &v, out, piece_precision(L, c->x.dtype));
+    return build(L, c, x, as_it_lies(L, c, w), &v, out);
 }
 
-/* w [g A, B, k] -> reversed [A, g B, k] */
+/* w [g A, B, k] -> reversed [A, g B, k], as it lies */
 static hlo_ref regroup(tt_lower *L, const conv *c, hlo_ref w) {
-    hlo_type t = piece_type(L, w);
-    int64_t spatial[MAX_SPATIAL], split[MAX_SPATIAL + 3], permutation[MAX_SPATIAL + 3],
-        joined[MAX_SPATIAL + 2];
+    const int64_t a = c->w.dims[0] / c->groups, b = c->w.dims[1], features = lie_at(c, 1);
+    int64_t spatial[MAX_SPATIAL], split[MAX_SPATIAL + 3], permutation[MAX_SPATIAL + 3], joined[MAX_SPATIAL + 2];
     for (int i = 0; i < c->n; i++)
-        spatial[i] = i + 2;
-    w = hlo_reverse(L->g, w, c->n, spatial);
+        spatial[i] = lie_at(c, i + 2);
+    w = hlo_reverse(L->g, as_it_lies(L, c, w), c->n, spatial);
     if (c->groups == 1)
         return w;
-    int64_t a = t.dims[0] / c->groups, b = t.dims[1];
-    split[0] = c->groups, split[1] = a, split[2] = b;
-    joined[0] = a, joined[1] = c->groups * b;
-    piece_identity(permutation, c->n + 3);
-    permutation[0] = 1, permutation[1] = 0;
+    split[0] = c->groups, split[1] = a, split[1 + features] = b;
+    joined[0] = a, joined[features] = c->groups * b;
     for (int i = 0; i < c->n; i++)
-        split[i + 3] = joined[i + 2] = t.dims[i + 2];
+        split[1 + spatial[i]] = joined[spatial[i]] = c->w.dims[i + 2];
+    int at = 0;
+    for (int d = 0; d < c->n + 2; d++) { /* groups go before the features that they have */
+        if (d == features)
+            permutation[at++] = 0;
+        permutation[at++] = d + 1;
+    }
     w = hlo_transpose(L->g, hlo_reshape(L->g, w, c->n + 3, split), permutation);
     return hlo_reshape(L->g, w, c->n + 2, joined);
 }
@@ -133,7 +165,7 @@ static hlo_ref adjoint(tt_lower *L, const conv *c, hlo_ref x, hlo_ref w, const i
         high[i] = size[i] - ((t.dims[i + 2] - 1) * c->stride[i] + 1) - low[i] + span;
     }
     hlo_conv v = {
-        .dims = numbers(L, c->n, 0, 1, 0, 1, 0, 1),
+        .dims = numbers(L, c, 0, 1, 0, 1, 0, 1),
         .padding_low = low,
         .padding_high = high,
         .lhs_dilation = c->stride,
@@ -141,7 +173,7 @@ static hlo_ref adjoint(tt_lower *L, const conv *c, hlo_ref x, hlo_ref w, const i
         .feature_groups = c->groups,
         .batch_groups = 1,
     };
-    return hlo_convolution(L->g, x, regroup(L, c, w), &v, out, piece_precision(L, c->x.dtype));
+    return build(L, c, x, regroup(L, c, w), &v, out);
 }
 
 /* The kernel's gradient of plain: from its input x [N, g B, in] and dy [N, g A, out] to [g A, B, k]. */
@@ -152,7 +184,7 @@ static hlo_ref kernel_gradient(tt_lower *L, const conv *c, hlo_ref x, hlo_ref dy
         high[i] = (c->w.dims[i + 2] - 1) * c->dilation[i] + c->stride[i] * (ty.dims[i + 2] - 1) + 1 -
                   tx.dims[i + 2] - c->padding[i];
     hlo_conv v = {
-        .dims = numbers(L, c->n, 1, 0, 0, 1, 1, 0),
+        .dims = numbers(L, c, 1, 0, 0, 1, 1, 0),
         .stride = c->dilation,
         .padding_low = c->padding,
         .padding_high = high,
@@ -160,7 +192,7 @@ static hlo_ref kernel_gradient(tt_lower *L, const conv *c, hlo_ref x, hlo_ref dy
         .feature_groups = 1,
         .batch_groups = c->groups,
     };
-    return hlo_convolution(L->g, x, dy, &v, TT_DTYPE_NONE, piece_precision(L, c->x.dtype));
+    return build(L, c, x, as_it_lies(L, c, dy), &v, TT_DTYPE_NONE);
 }
 
 /* convolution_overrideable(input, weight, bias, stride, padding, dilation, transposed, output_padding,
@@ -190,7 +222,7 @@ LOWER(lower_convolution) {
                         hlo_add(L->g, y, piece_along(L, hlo_convert(L->g, lower_value(L, 2), wide), &t, 1)),
                         c.x.dtype);
     }
-    lower_out(L, y);
+    lower_out_suggested(L, y, c.last);
     return TT_OK;
 }
 
@@ -207,7 +239,7 @@ LOWER(lower_convolution_backward) {
         hlo_ref dx = empty          ? piece_zeros(L, c.x.dtype, c.x.rank, c.x.dims)
                      : c.transposed ? plain(L, &c, dy, w, c.x.dims + 2, TT_DTYPE_NONE)
                                     : adjoint(L, &c, dy, w, c.x.dims + 2, TT_DTYPE_NONE);
-        lower_out(L, dx);
+        lower_out_suggested(L, dx, c.last);
     } else {
         lower_out_none(L);
     }
@@ -215,7 +247,7 @@ LOWER(lower_convolution_backward) {
         hlo_ref dw = empty          ? piece_zeros(L, c.w.dtype, c.w.rank, c.w.dims)
                      : c.transposed ? kernel_gradient(L, &c, dy, x)
                                     : kernel_gradient(L, &c, x, dy);
-        lower_out(L, dw);
+        lower_out_suggested(L, dw, c.last);
     } else {
         lower_out_none(L);
     }
