@@ -639,7 +639,12 @@ tt_status eng_fast_convolution(eng_run *run, const hlo_graph *g, const hlo_node 
     bool done = false;
     tt_status status = TT_OK;
     conv joined;
-    if (full > 1 && full == all && !narrow && join_phases(c, full, &joined)) {
+    if (full == 1)
+        status = conv_by_depth_grad(c, &done);
+    if (full && !done && !status)
+        status = conv_by_depth(c, full, &done);
+    if (done || status) {
+    } else if (full > 1 && full == all && !narrow && join_phases(c, full, &joined)) {
         status = implicit_product(&joined, 0);
         done = true;
     } else if (full > 1 && most_taps > 1 && !narrow && !c->tap_major && whole.y_out != 1) {

@@ -79,6 +79,9 @@ tt_status conv_by_winograd_grad(const conv *, bool *out_done); /* of weights (fa
 tt_status conv_in_order(conv *);
 /* The product without panels of n phases, each with taps and outputs (fast_conv_lanes.c); *out_done: whether it is one of its own. */
 tt_status conv_by_lanes(const conv *phases, int64_t n, bool *out_done);
+/* Depthwise convolutions of channels that lie innermost, and gradients of their weights (fast_conv_depth.c). */
+tt_status conv_by_depth(const conv *phases, int64_t n, bool *out_done);
+tt_status conv_by_depth_grad(const conv *, bool *out_done);
 /* Direct forms for groups of one channel and for short sums of long rows; false: not one of theirs. */
 bool conv_direct(const conv *);
 /* Weight gradients of a few channels; of a padded copy (conv_pad). */

@@ -75,6 +75,7 @@ enum { DOTS_BLOCK = 512, DOTS_GROUP = 24, DOTS_ASK = 4 };
 #include "engine/kernel_stream.h"
 
 #include "engine/kernel_conv.h"
+#include "engine/kernel_depth.h"
 #include "engine/kernel_winograd.h"
 #include "engine/kernel_pool.h"
 #include "engine/kernel_row.h"
@@ -128,6 +129,7 @@ enum { DOTS_BLOCK = 512, DOTS_GROUP = 24, DOTS_ASK = 4 };
 #define DIRECT_F32 {TILE_LIST(f32_direct1_), TILE_LIST(f32_direct2_)}
 #define KERNELS_SHARED                                                                                       \
     .gather_rows = gather_rows, .gather_taps = gather_taps, .interleave = interleave, .taps_rows = taps_rows, .window_rows = window_rows, .taps_dots = taps_dots, .transpose = transpose,      \
+    .depth_row = depth_row, .depth_grad = depth_grad,                                                        \
     .winograd_split = winograd_split, .winograd_x = winograd_x, .winograd_w = winograd_w, .winograd_y = winograd_y,  \
     .winograd_grad_x = winograd_grad_x, .winograd_grad_y = winograd_grad_y, .winograd_grad_w = winograd_grad_w,  \
     .widen = widen, .narrow = narrow, .softmax = softmax, .softmax_backward = softmax_backward,              \

@@ -84,6 +84,14 @@ typedef struct eng_window {
     const int64_t *at;         /* of each of kw in a row */
 } eng_window;
 
+/* Taps of channels that lie innermost (kernel_depth.h), in elements; w_at: of each in rows of floats, whole vectors long. */
+typedef struct eng_depth {
+    int64_t channels, taps;
+    const int64_t *at, *w_at;
+    const float *w;
+    int64_t x_step, y_step; /* from cell to cell */
+} eng_depth;
+
 enum { ENG_WINOGRAD_MOST = 0x58800000 }; /* 2^50: bits of what is still added up before it is multiplied */
 
 /* Where the sums of some tiles are, [product][row][tile], and what they become in y; in elements. */
@@ -156,6 +164,10 @@ typedef struct eng_kernels {
      * r < rows, i < n */
     void (*taps_dots)(tt_dtype type, int n_taps, const int64_t *at, const void *x, int64_t x_row,
                       int64_t step, const void *a, int64_t a_row, int64_t rows, int64_t n, double *sums);
+    /* y[i * y_step + c] = sum over t of w[w_at[t] + c] x[at[t] + i * x_step + c], i < n, c < channels; and
+     * sums[w_at[t] + c] += sum over i of g[i * y_step + c] x[at[t] + i * x_step + c] */
+    void (*depth_row)(tt_dtype type, const eng_depth *, const void *x, int64_t n, void *y);
+    void (*depth_grad)(tt_dtype type, const eng_depth *, const void *x, const void *g, int64_t n, float *sums);
     /* Winograd's F(2x2, 3x3) (kernel_winograd.h), tiles as lanes. split: a line of x apart into pieces of `step` elements; true: it
      * holds what is no number or beyond ENG_WINOGRAD_MOST. x: n tiles of four lines, odd pieces `odd` elements on, to 16 places ld
      * apart. w: words of m rows, by k and tap, to 16 places [k][m]; a bit for each row that split would report. y: m rows of sums. */
