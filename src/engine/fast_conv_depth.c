@@ -3,7 +3,7 @@
 #include "engine/fast_conv.h"
 #include <string.h>
 
-enum { MOST_TAPS = 128, LEAST_CHANNELS = 4, STRIP = 16, WORK = 1 << 15, MOST_BANDS = 64, LANES = 16 };
+enum { MOST_TAPS = 128, LEAST_CHANNELS = 4, STRIP = 16, ROWS = 4, WORK = 1 << 15, MOST_BANDS = 64, LANES = 16 };
 
 typedef struct depth {
     const conv *c;
@@ -35,6 +35,14 @@ static void inside(const conv *c, const taps *all, int64_t offset, taps *out) {
     }
 }
 
+/* Kernels know runs of three with steps of one or two, and of five. */
+static void set_runs(eng_depth *k, int64_t run, int64_t tap_step, int64_t step) {
+    if (tap_step == 1 && k->taps % run == 0 && ((run == 3 && step <= 2) || (run == 5 && step == 1))) {
+        k->run = run;
+        k->step = step;
+    }
+}
+
 static void set_band(depth *d, int64_t rows, int64_t row_work, int64_t most) {
     d->rows = rows;
     d->band = eng_max(1, eng_max(WORK / eng_max(1, row_work), most ? eng_blocks(rows, most) : 1));
@@ -42,7 +50,18 @@ static void set_band(depth *d, int64_t rows, int64_t row_work, int64_t most) {
 }
 
 /* ---- forward ---- */
-static void row_of_y(const depth *d, int64_t row) {
+/* Whether the taps that are inside at output q are those at the next one. */
+static bool alike(const conv_dim *d, int64_t q) {
+    for (int64_t t = 0; t < d->n_taps; t++) {
+        const int64_t at = q * d->step + d->at[t], next = at + d->step;
+        if ((at >= 0 && at < d->in) != (next >= 0 && next < d->in))
+            return false;
+    }
+    return true;
+}
+
+/* At most `most` rows from `row` on, whose taps are inside alike; returns how many. */
+static int64_t rows_of_y(const depth *d, int64_t row, int64_t most) {
     const conv *c = d->c;
     const conv_dim *dim = c->dim;
     const int64_t q = row % dim[1].out, z = row / dim[1].out % dim[0].out, n = row / dim[1].out / dim[0].out;
@@ -58,10 +77,14 @@ static void row_of_y(const depth *d, int64_t row) {
         all.w_at[all.n++] = t * d->ldw;
     }
     eng_depth k = {.channels = c->groups, .taps = all.n, .at = all.at, .w_at = all.w_at, .w = d->w, .x_step = dim[2].step * dim[2].x,
-                   .y_step = dim[2].y};
+                   .y_step = dim[2].y, .rows = 1, .x_row = dim[1].step * dim[1].x, .y_row = dim[1].y};
+    set_runs(&k, dim[2].n_taps, dim[2].n_taps > 1 ? dim[2].tap_step : 0, dim[2].step);
+    for (most = eng_min(most, dim[1].out - q); k.rows < most && alike(&dim[1], q + k.rows - 1); k.rows++)
+        ;
     const char *x = c->x + n * c->x_batch * c->bytes;
     char *y = c->y + (n * c->y_batch + z * dim[0].y + q * dim[1].y) * c->bytes;
     c->kernels->depth_row(c->dtype, &k, x + d->first * k.x_step * c->bytes, d->end - d->first, y + d->first * k.y_step * c->bytes);
+    k.run = 0;
     k.at = some.at;
     k.w_at = some.w_at;
     for (int64_t i = 0; i < dim[2].out; i++) {
@@ -73,13 +96,15 @@ static void row_of_y(const depth *d, int64_t row) {
         k.taps = some.n;
         c->kernels->depth_row(c->dtype, &k, x + i * k.x_step * c->bytes, 1, y + i * k.y_step * c->bytes);
     }
+    return k.rows;
 }
 
 static void rows_task(void *context, int64_t task, int worker) {
     (void)worker;
     const depth *d = context;
-    for (int64_t row = task * d->band; row < eng_min(d->rows, (task + 1) * d->band); row++)
-        row_of_y(d, row);
+    const int64_t end = eng_min(d->rows, (task + 1) * d->band);
+    for (int64_t row = task * d->band; row < end;)
+        row += rows_of_y(d, row, eng_min(end - row, ROWS));
 }
 
 static void lay_weights(const depth *d) {
@@ -148,10 +173,12 @@ static void row_of_gradient(const depth *d, int64_t row, float *sums) {
     if (end <= first)
         first = end = 0;
     eng_depth k = {.channels = c->groups, .taps = all.n, .at = all.at, .w_at = all.w_at, .x_step = dim[2].tap_step * dim[2].x, .y_step = dim[2].w};
+    set_runs(&k, dim[2].out, dim[2].step, dim[2].tap_step);
     const char *x = c->x + n * c->x_channel * c->bytes;
     const char *g = c->w + (n * c->w_channel + dim[0].weight[z] * dim[0].w + dim[1].weight[q] * dim[1].w) * c->bytes;
     for (int64_t i = first; i < end; i += STRIP)
         c->kernels->depth_grad(c->dtype, &k, x + i * k.x_step * c->bytes, g + i * k.y_step * c->bytes, eng_min(STRIP, end - i), sums);
+    k.run = 0;
     k.at = some.at;
     k.w_at = some.w_at;
     for (int64_t i = 0; i < dim[2].n_taps; i++) {

@@ -90,6 +90,8 @@ typedef struct eng_depth {
     const int64_t *at, *w_at;
     const float *w;
     int64_t x_step, y_step; /* from cell to cell */
+    int64_t rows, x_row, y_row;
+    int64_t run, step;      /* taps are runs of so many neighbours, x_step / step apart; 0: none */
 } eng_depth;
 
 enum { ENG_WINOGRAD_MOST = 0x58800000 }; /* 2^50: bits of what is still added up before it is multiplied */
@@ -164,7 +166,7 @@ typedef struct eng_kernels {
      * r < rows, i < n */
     void (*taps_dots)(tt_dtype type, int n_taps, const int64_t *at, const void *x, int64_t x_row,
                       int64_t step, const void *a, int64_t a_row, int64_t rows, int64_t n, double *sums);
-    /* y[i * y_step + c] = sum over t of w[w_at[t] + c] x[at[t] + i * x_step + c], i < n, c < channels; and
+    /* y[i * y_step + c] = sum over t of w[w_at[t] + c] x[at[t] + i * x_step + c], i < n, c < channels, in so many rows; and
      * sums[w_at[t] + c] += sum over i of g[i * y_step + c] x[at[t] + i * x_step + c] */
     void (*depth_row)(tt_dtype type, const eng_depth *, const void *x, int64_t n, void *y);
     void (*depth_grad)(tt_dtype type, const eng_depth *, const void *x, const void *g, int64_t n, float *sums);
