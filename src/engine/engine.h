@@ -44,7 +44,7 @@ typedef struct eng_run {
     eng_follow *follow;          /* of the result of the kernel at hand; NULL: nobody waits */
 } eng_run;
 
-/* Scratch memory of the calling thread, at least `bytes`, 64-byte aligned, kept between calls; slot 0..3. NULL: out of memory. */
+/* Scratch memory of the calling thread, at least `bytes`, 64-byte aligned, kept between calls; slot 0..4. NULL: out of memory. */
 void *eng_scratch(int slot, size_t bytes);
 void *eng_scratch_need(int slot, size_t bytes); /* a few MB at most: like metadata, the lack of them ends the program */
 void eng_scratch_set(int set); /* which slots are meant: 0, or 1 while something else runs in the middle of a task */

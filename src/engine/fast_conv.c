@@ -66,6 +66,7 @@ static bool read_node(const hlo_node *node, const eng_tensor *x, const eng_tenso
     c->x = x->data;
     c->w = w->data;
     c->y = out->data;
+    c->y_size = hlo_type_bytes(&out->type);
     for (int i = 0; i < CONV_DIMS; i++) {
         const int s = i - (CONV_DIMS - spatial);
         window *win = &windows[i];
@@ -168,6 +169,31 @@ static bool pointwise(const conv *c) {
         starts_b[i] = i / c->groups * c->x_batch + i % c->groups * c->x_group;
     }
     return eng_gemm_batched(&args, starts_a, starts_b);
+}
+
+/* Elements of dimensions that are walked as one, `spread` apart; 0: x (w) has gaps, or taps are not all of it in order. */
+static int64_t whole_taps(const conv *c, bool of_w, int64_t spread) {
+    int64_t elements = 1;
+    for (int i = CONV_DIMS - 1; i >= 0; i--) {
+        const conv_dim *d = &c->dim[i];
+        if (d->out != 1 || d->at[0] != 0 || d->n_taps != d->in || (d->in > 1 && (d->tap_step != 1 || d->weight[0] != 0 || d->weight[1] != 1)) ||
+            (d->in > 1 && (of_w ? d->w : d->x) != elements * spread))
+            return 0;
+        elements *= d->in;
+    }
+    return elements;
+}
+
+/* The gradient of a 1x1 kernel whose channels lie innermost: one product over all cells. */
+static bool pointwise_gradient(const conv *c) {
+    if (c->groups != 1 || c->x_batch != 1 || c->w_out != 1 || c->y_batch != 1 || c->batch < 2 || c->outs < 2)
+        return false;
+    const int64_t px = c->batch, pw = c->outs, cells = whole_taps(c, false, px);
+    if (!cells || whole_taps(c, true, pw) != cells || (c->channels > 1 && (c->x_channel != cells * px || c->w_channel != cells * pw)))
+        return false;
+    const eng_gemm_args args = {.dtype = c->dtype, .c_dtype = c->y_dtype, .batch = 1, .m = c->outs, .n = c->batch, .k = c->channels * cells,
+                                .a = c->w, .lda = pw, .a_transposed = true, .b = c->x, .ldb = px, .c = c->y, .ldc = c->y_out};
+    return eng_gemm(&args);
 }
 
 /* ---- implicit product ---- */
@@ -608,54 +634,82 @@ static bool join_phases(const conv *c, int64_t n, conv *out) {
     return n % 2 == 0 && c->w_out == n && c->dim[2].y == 2;
 }
 
-tt_status eng_fast_convolution(eng_run *run, const hlo_graph *g, const hlo_node *node, const eng_tensor *in,
-                               eng_tensor *out) {
-    (void)g;
-    conv whole = {.arena = run->arena};
-    window windows[CONV_DIMS];
-    if (!read_node(node, &in[0], &in[1], out, &whole, windows))
-        return eng_not_mine;
-    const tt_arena_mark mark = tt_arena_mark_get(run->arena);
-    const int64_t n[CONV_DIMS] = {phases(&windows[0]), phases(&windows[1]), phases(&windows[2])}, all = n[0] * n[1] * n[2];
-    conv *c = TT_NEW_N(run->arena, conv, all);
-    int64_t full = 0;
-    whole.follow = all == 1 ? run->follow : NULL; /* phases lie between each other */
-    for (int64_t phase = 0; phase < all; phase++) {
-        const int64_t r[CONV_DIMS] = {phase / n[2] / n[1], phase / n[2] % n[1], phase % n[2]};
-        int64_t y_start = 0;
-        c[full] = whole;
-        for (int i = 0; i < CONV_DIMS; i++)
-            enter_phase(run->arena, &windows[i], r[i], &c[full].dim[i], &y_start);
-        c[full].y += y_start * whole.y_bytes;
-        describe_phase(&c[full]);
-        full += c[full].k > 0 && c[full].columns > 0 && whole.outs > 0;
-    }
-    if (full < all)
-        memset(out->data, 0, (size_t)hlo_type_bytes(&out->type)); /* phases without taps */
-    const bool narrow = whole.outs <= 8 && whole.channels <= 8; /* conv_direct's */
+/* What is neither of the ways that take phases together goes one by one. */
+static tt_status run_phases(conv *c, int64_t full, bool whole) {
+    const bool narrow = c->outs <= 8 && c->channels <= 8; /* conv_direct's */
     int64_t most_taps = 0;
     for (int64_t phase = 0; phase < full; phase++)
         most_taps = eng_max(most_taps, c[phase].taps);
     bool done = false;
-    tt_status status = TT_OK;
     conv joined;
-    if (full == 1)
-        status = conv_by_depth_grad(c, &done);
-    if (full && !done && !status)
-        status = conv_by_depth(c, full, &done);
-    if (done || status) {
-    } else if (full > 1 && full == all && !narrow && join_phases(c, full, &joined)) {
-        status = implicit_product(&joined, 0);
-        done = true;
-    } else if (full > 1 && most_taps > 1 && !narrow && !c->tap_major && whole.y_out != 1) {
-        status = conv_by_lanes(c, full, &done);
+    if (full > 1 && whole && !narrow && join_phases(c, full, &joined))
+        return implicit_product(&joined, 0);
+    if (full > 1 && most_taps > 1 && !narrow && !c->tap_major && c->y_out != 1) {
+        TT_TRY(conv_by_lanes(c, full, &done));
     } else if (full == 1) {
-        status = conv_by_winograd(c, &done);
-        if (!status && !done)
-            status = conv_by_winograd_grad(c, &done);
+        TT_TRY(conv_by_winograd(c, &done));
+        if (!done)
+            TT_TRY(conv_by_winograd_grad(c, &done));
     }
-    for (int64_t phase = 0; phase < full && !done && !status; phase++)
-        status = conv_in_order(&c[phase]);
+    for (int64_t phase = 0; phase < full && !done; phase++)
+        TT_TRY(conv_in_order(&c[phase]));
+    return TT_OK;
+}
+
+/* The ways of channels that lie innermost. */
+static tt_status run_last(const conv *c, int64_t full, bool *out_done) {
+    *out_done = full == 1 && c->y_out == 1 && pointwise(c);
+    if (full == 1 && !*out_done)
+        *out_done = pointwise_gradient(c);
+    if (full == 1 && !*out_done)
+        TT_TRY(conv_by_depth_grad(c, out_done));
+    if (!*out_done && full)
+        TT_TRY(conv_by_depth(c, full, out_done));
+    return TT_OK;
+}
+
+/* Splits into phases and runs them. last: ways of channels innermost come first, and what has none is turned. */
+static tt_status run_whole(const conv *whole, const window *windows, bool last) {
+    const int64_t n[CONV_DIMS] = {phases(&windows[0]), phases(&windows[1]), phases(&windows[2])}, all = n[0] * n[1] * n[2];
+    conv *c = TT_NEW_N(whole->arena, conv, all);
+    int64_t full = 0;
+    for (int64_t phase = 0; phase < all; phase++) {
+        const int64_t r[CONV_DIMS] = {phase / n[2] / n[1], phase / n[2] % n[1], phase % n[2]};
+        int64_t y_start = 0;
+        c[full] = *whole;
+        c[full].follow = all == 1 ? whole->follow : NULL; /* phases lie between each other */
+        for (int i = 0; i < CONV_DIMS; i++)
+            enter_phase(whole->arena, &windows[i], r[i], &c[full].dim[i], &y_start);
+        c[full].y += y_start * whole->y_bytes;
+        describe_phase(&c[full]);
+        full += c[full].k > 0 && c[full].columns > 0 && whole->outs > 0;
+    }
+    if (full < all)
+        memset(whole->y, 0, (size_t)whole->y_size); /* phases without taps */
+    bool done = false;
+    if (last)
+        TT_TRY(run_last(c, full, &done));
+    if (done || !full)
+        return TT_OK;
+    conv planes;
+    if (last)
+        TT_TRY(conv_turn(whole, &planes, &done));
+    if (!done)
+        return run_phases(c, full, full == all);
+    TT_TRY(run_whole(&planes, windows, false));
+    conv_turn_back(whole, &planes);
+    return TT_OK;
+}
+
+tt_status eng_fast_convolution(eng_run *run, const hlo_graph *g, const hlo_node *node, const eng_tensor *in,
+                               eng_tensor *out) {
+    (void)g;
+    conv whole = {.arena = run->arena, .follow = run->follow};
+    window windows[CONV_DIMS];
+    if (!read_node(node, &in[0], &in[1], out, &whole, windows))
+        return eng_not_mine;
+    const tt_arena_mark mark = tt_arena_mark_get(run->arena);
+    const tt_status status = run_whole(&whole, windows, true);
     tt_arena_rewind(run->arena, mark);
     return status;
 }

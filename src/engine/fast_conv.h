@@ -31,6 +31,7 @@ typedef struct conv {
     conv_dim dim[CONV_DIMS]; /* outer to inner */
     const char *x, *w;
     char *y;
+    int64_t y_size; /* bytes of all of y */
     tt_arena *arena;
     eng_follow *follow;
     /* as a product */
@@ -82,6 +83,10 @@ tt_status conv_by_lanes(const conv *phases, int64_t n, bool *out_done);
 /* Depthwise convolutions of channels that lie innermost, and gradients of their weights (fast_conv_depth.c). */
 tt_status conv_by_depth(const conv *phases, int64_t n, bool *out_done);
 tt_status conv_by_depth_grad(const conv *, bool *out_done);
+/* A whole convolution of channels that lie innermost as one of planes in scratch (fast_conv_turn.c): x is turned, y has room; *out_done:
+ * whether it lies so. And y back to where it belongs. */
+tt_status conv_turn(const conv *, conv *out_planes, bool *out_done);
+void conv_turn_back(const conv *, const conv *planes);
 /* Direct forms for groups of one channel and for short sums of long rows; false: not one of theirs. */
 bool conv_direct(const conv *);
 /* Weight gradients of a few channels; of a padded copy (conv_pad). */

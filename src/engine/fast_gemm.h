@@ -16,9 +16,9 @@ void eng_gemm_of(const eng_flavor *, const eng_gemm_args *, const int64_t *start
 /* i8 x i8 -> i32; false: no memory */
 bool eng_gemm_int8(const eng_gemm_args *, const int64_t *starts_a, const int64_t *starts_b);
 
-/* Scratch slots: tasks use the first three, whoever starts tasks keeps shared data in the last. A product may
+/* Scratch slots: tasks use the first three, whoever starts tasks keeps shared data in the others. A product may
  * be called from a task (it then runs inline), but not while that task holds slots 0 to 2. */
-enum { ENG_SLOT_A, ENG_SLOT_B, ENG_SLOT_C, ENG_SLOT_SHARED };
+enum { ENG_SLOT_A, ENG_SLOT_B, ENG_SLOT_C, ENG_SLOT_SHARED, ENG_SLOT_TURNED };
 
 static inline int64_t eng_min(int64_t a, int64_t b) {
     return a < b ? a : b;

@@ -489,7 +489,7 @@ void eng_memory_stats_get(eng_memory *m, eng_memory_stats *out) {
 }
 
 /* ---- scratch of kernels, per thread ---- */
-enum { SET = 4, N_SLOTS = 2 * SET };
+enum { SET = 5, N_SLOTS = 2 * SET };
 typedef struct scratch {
     void *data[N_SLOTS];
     size_t bytes[N_SLOTS];
