@@ -665,6 +665,8 @@ static tt_status run_last(const conv *c, int64_t full, bool *out_done) {
         TT_TRY(conv_by_depth_grad(c, out_done));
     if (!*out_done && full)
         TT_TRY(conv_by_depth(c, full, out_done));
+    if (!*out_done && full)
+        TT_TRY(conv_by_tiles(c, full, out_done));
     return TT_OK;
 }
 

@@ -76,6 +76,8 @@ void conv_pack_weights(const conv *, int64_t g, int64_t i, int64_t m, int64_t k,
 /* A phase by Winograd's products (fast_conv_winograd.c); *out_done: whether it is one of its own. */
 tt_status conv_by_winograd(const conv *, bool *out_done);
 tt_status conv_by_winograd_grad(const conv *, bool *out_done); /* of weights (fast_conv_winograd_grad.c) */
+/* 3x3 windows of channels that lie innermost, and the four phases of the gradient of step 2 (fast_conv_tiles.c). */
+tt_status conv_by_tiles(const conv *phases, int64_t n, bool *out_done);
 /* A phase whose strides and taps are set, by sums of its products. */
 tt_status conv_in_order(conv *);
 /* The product without panels of n phases, each with taps and outputs (fast_conv_lanes.c); *out_done: whether it is one of its own. */

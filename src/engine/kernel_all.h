@@ -77,6 +77,7 @@ enum { DOTS_BLOCK = 512, DOTS_GROUP = 24, DOTS_ASK = 4 };
 #include "engine/kernel_conv.h"
 #include "engine/kernel_depth.h"
 #include "engine/kernel_winograd.h"
+#include "engine/kernel_tiles.h"
 #include "engine/kernel_pool.h"
 #include "engine/kernel_row.h"
 #define ATTEND(name) attend_##name
@@ -130,6 +131,7 @@ enum { DOTS_BLOCK = 512, DOTS_GROUP = 24, DOTS_ASK = 4 };
 #define KERNELS_SHARED                                                                                       \
     .gather_rows = gather_rows, .gather_taps = gather_taps, .interleave = interleave, .taps_rows = taps_rows, .window_rows = window_rows, .taps_dots = taps_dots, .transpose = transpose,      \
     .depth_row = depth_row, .depth_grad = depth_grad,                                                        \
+    .tiles_copy = tiles_copy, .tiles_x = tiles_x, .tiles_w = tiles_w, .tiles_y = tiles_y,                    \
     .winograd_split = winograd_split, .winograd_x = winograd_x, .winograd_w = winograd_w, .winograd_y = winograd_y,  \
     .winograd_grad_x = winograd_grad_x, .winograd_grad_y = winograd_grad_y, .winograd_grad_w = winograd_grad_w,  \
     .widen = widen, .narrow = narrow, .softmax = softmax, .softmax_backward = softmax_backward,              \

@@ -103,6 +103,20 @@ typedef struct eng_winograd_rows {
     int64_t count, step;   /* elements of a line; the dilation */
 } eng_winograd_rows;
 
+/* Tiles of channels that lie innermost (kernel_tiles.h); all in floats. */
+typedef enum eng_tiles_kind { ENG_TILES_NEAR, ENG_TILES_APART, ENG_TILES_SPREAD } eng_tiles_kind;
+typedef struct eng_tiles {
+    eng_tiles_kind kind;
+    int64_t channels, row, column, next;    /* of x: from row to row, column to column, tile to tile */
+    int64_t shift_y, shift;                 /* spread: of the phase of one tap */
+    int64_t tile, product;                  /* of what tiles become: from tile to tile, product to product */
+} eng_tiles;
+typedef struct eng_tiles_out {
+    int64_t lanes, tile, product;           /* of sums */
+    int64_t next, row[4], column[4];        /* of y: from tile to tile; where outputs are in a tile, rows < 0: nowhere */
+    int64_t inside[4];                      /* tiles that have this column */
+} eng_tiles_out;
+
 /* ---- rows ---- */
 typedef struct eng_norm {
     tt_dtype type; /* of all but mean and rstd */
@@ -182,6 +196,13 @@ typedef struct eng_kernels {
     void (*winograd_grad_x)(const float *x, int64_t row, int64_t column, int64_t n, float *to, int64_t next, int64_t ld);
     void (*winograd_grad_y)(const float *y, int64_t row, int64_t column, int64_t n, int64_t m, float *to, int64_t ld);
     bool (*winograd_grad_w)(const float *sums, int64_t ld, int64_t spans, int64_t span, int64_t n, float *to, int64_t to_ld);
+    /* Tiles of channels that lie innermost: a copy of n floats, true: as of winograd_split; n tiles of x; w of `lanes` rows, taps at `at`,
+     * to 16 places of vectors, a bit for each row; and n tiles of sums to y. */
+    bool (*tiles_copy)(const float *x, int64_t n, float *to);
+    void (*tiles_x)(const eng_tiles *, const float *x, int64_t n, float *to);
+    uint32_t (*tiles_w)(eng_tiles_kind, const float *w, const int64_t at[9], int64_t k_step, int64_t k, int64_t lanes, float *to, int64_t row,
+                        int64_t place);
+    void (*tiles_y)(eng_tiles_kind, const eng_tiles_out *, const float *sums, int64_t n, float *y);
     /* dst[k * ldd + i] = src[i * ld + k], i < n, k < count; elements of 2, 4 or 8 bytes */
     void (*transpose)(int element_bytes, void *dst, int64_t ldd, const void *src, int64_t ld, int64_t n,
                       int64_t count);
