@@ -482,6 +482,69 @@ TEST(convolutions_of_every_kind) {
     tt_arena_destroy(arena);
 }
 
+/* Channels innermost: of images, or of gradients of weights, whose channels are what images are elsewhere. Depthwise ones, windows of three by
+ * three with steps and holes (gradients of steps), and any other. */
+static bool case_of_channels_last(conv_case *s, bool of_weights) {
+    if (!random_case(s))
+        return false;
+    const int kind = (int)below(4);
+    const bool depthwise = kind == 0;
+    s->groups = s->batch_groups = 1;
+    if (depthwise && of_weights) {
+        s->n = s->o = s->batch_groups = pick(5, DIMS(4, 16, 19, 40, 70));
+        s->c = 1 + below(3);
+    } else if (depthwise) {
+        s->c = s->o = s->groups = pick(5, DIMS(4, 16, 19, 40, 70));
+        s->n = 1 + below(3);
+    } else if (of_weights) {
+        s->n = pick(5, DIMS(1, 9, 16, 33, 48));
+    } else {
+        s->groups = pick(3, DIMS(1, 1, 2));
+        s->c = s->groups * pick(5, DIMS(3, 16, 17, 33, 64));
+        s->o = s->groups * pick(5, DIMS(2, 16, 20, 40, 70));
+    }
+    const bool window = !of_weights && kind < 3, even = below(3) > 0;
+    const int64_t step = pick(3, DIMS(1, 2, 2)), base = step == 1 ? pick(2, DIMS(1, 2)) : 1;
+    for (int d = 0; d < 2; d++) {
+        if (of_weights && depthwise)
+            s->k[d] = 1 + below(19);
+        if (window)
+            s->k[d] = depthwise && even ? 5 : 3;
+        if (window && even) {
+            s->stride[d] = step;
+            s->base[d] = base;
+            s->dilation[d] = 1;
+        }
+        const int64_t room = (s->x[d] - 1) * s->base[d] + 1 + s->low[d] + s->high[d] - (s->k[d] - 1) * s->dilation[d] - 1;
+        if (room < 0)
+            return false;
+        s->y[d] = room / s->stride[d] + 1;
+    }
+    return true;
+}
+
+TEST(convolutions_of_channels_last) {
+    tt_arena *arena = tt_arena_create();
+    eng_run run = {.arena = arena};
+    for (int i = 0, n = test_rounds(250, &state); i < n && !test_failures; i++) {
+        conv_case s = {0};
+        const bool of_weights = below(3) == 0;
+        if (!case_of_channels_last(&s, of_weights))
+            continue;
+        int orders[2][3][4] = {{{0, 2, 3, 1}, {1, 2, 3, 0}, {0, 2, 3, 1}}, {{1, 2, 3, 0}, {0, 2, 3, 1}, {1, 2, 3, 0}}};
+        if (below(2))
+            memcpy(orders[0][1], (int[4]){0, 2, 3, 1}, sizeof orders[0][1]); /* as the gradient of x reads the kernel */
+        const tt_dtype t = types[below(6) % 4];
+        s.odd = t == TT_F32 && below(4) == 0;
+        const int wrong = one_conv(&run, &s, t, orders[of_weights]);
+        CHECK(wrong < 0);
+        if (wrong >= 0)
+            conv_print(&s, t, orders[of_weights], (eng_isa)wrong);
+        tt_arena_reset(arena);
+    }
+    tt_arena_destroy(arena);
+}
+
 /* One for each way: several blocks of k over few and over many columns, padded images, windows over groups, gradients of weights. */
 TEST(convolutions_by_size) {
     static const struct {
