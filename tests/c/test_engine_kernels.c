@@ -348,8 +348,9 @@ static int64_t conv_taps(const conv_case *s, const int64_t p[2], int64_t strides
 
 static void conv_sum(const conv_case *s, tt_dtype t, tt_dtype result, int64_t strides[3][4], const double *x, const double *w, conv_sums *out) {
     const int64_t groups = s->groups * s->batch_groups, outs = s->o / groups, channels = s->c / s->groups, images = s->n / s->batch_groups;
-    /* Winograd's products add up all of a window, with what lies outside */
-    const bool windows = t == TT_F32 && s->k[0] == 3 && s->k[1] == 3 && s->stride[0] * s->stride[1] == 1 && outs >= 16 && channels >= 16;
+    /* fewer products add up all of a window, with what lies outside */
+    const bool last = strides[0][1] == 1 && strides[2][1] == 1, near = s->stride[0] * s->stride[1] == 1 || (last && s->stride[0] * s->stride[1] == 4);
+    const bool windows = t == TT_F32 && s->k[0] == 3 && s->k[1] == 3 && near && outs >= 16 && channels >= 16;
     int64_t(*taps)[2] = tt_malloc((size_t)(s->k[0] * s->k[1]) * sizeof *taps);
     for (int64_t q = 0; q < s->y[0] * s->y[1]; q++) {
         const int64_t p[2] = {q / s->y[1], q % s->y[1]}, n_taps = conv_taps(s, p, strides, taps);
