@@ -110,7 +110,7 @@ LOWER(lower_index_put) {
              "dimensions",
              vt.rank, rank);
     if (hlo_type_elements(&want) == 0) {
-        lower_out(L, x);
+        lower_out_like(L, x, lower_tensor(L, 0));
         return TT_OK;
     }
     tt_dtype wide = accumulate ? lower_accumulate_dtype(t.dtype) : t.dtype;
@@ -123,7 +123,7 @@ LOWER(lower_index_put) {
                             lower_cast_broadcast(L, hlo_convert(g, values, t.dtype), wide, &want), &d,
                             accumulate ? (t.dtype == TT_PRED ? HLO_OR : HLO_ADD) : HLO_INVALID, false,
                             index_bounds(L));
-    lower_out(L, hlo_convert(g, y, t.dtype));
+    lower_out_like(L, hlo_convert(g, y, t.dtype), lower_tensor(L, 0));
     return TT_OK;
 }
 
@@ -323,8 +323,12 @@ static tt_status read_rows(tt_lower *L, bool has_source, rows *r) {
     return TT_OK;
 }
 
+static hlo_ref rows_result(tt_lower *L, const rows *r, hlo_ref y) {
+    return hlo_reshape(L->g, hlo_convert(L->g, y, r->given.dtype), r->given.rank, r->given.dims);
+}
+
 static void finish_rows(tt_lower *L, const rows *r, hlo_ref y) {
-    lower_out(L, hlo_reshape(L->g, hlo_convert(L->g, y, r->given.dtype), r->given.rank, r->given.dims));
+    lower_out(L, rows_result(L, r, y));
 }
 
 /* index_add(self, dim, index, source, alpha) */
@@ -371,10 +375,8 @@ LOWER(lower_index_fill) {
         value = lower_scalar(L, 3, r.t.dtype);
     }
     hlo_ref index = index_wrap(L, r.index, r.t.dims[r.dim]);
-    finish_rows(
-        L, &r,
-        r.n ? scatter_rows(L, r.x, r.dim, index, piece_fill(L, value, &want), HLO_INVALID, index_bounds(L))
-            : r.x);
+    hlo_ref y = r.n ? scatter_rows(L, r.x, r.dim, index, piece_fill(L, value, &want), HLO_INVALID, index_bounds(L)) : r.x;
+    lower_out_like(L, rows_result(L, &r, y), lower_tensor(L, 0));
     return TT_OK;
 }
 
@@ -410,7 +412,7 @@ LOWER(lower_put) {
              "= %lld, index.numel() = %lld",
              (long long)hlo_type_elements(&st), (long long)hlo_type_elements(&it));
     if (hlo_type_elements(&it) == 0) {
-        lower_out(L, x);
+        lower_out_like(L, x, lower_tensor(L, 0));
         return TT_OK;
     }
     TT_CHECK(hlo_type_elements(&t) > 0, OUT_OF_RANGE, "put_(): Tried to put elements into an empty tensor");
@@ -419,7 +421,7 @@ LOWER(lower_put) {
     hlo_ref y = scatter_flat(
         L, hlo_convert(g, x, wide), index_wrap(L, index, hlo_type_elements(&t)), hlo_convert(g, source, wide),
         accumulate ? (t.dtype == TT_PRED ? HLO_OR : HLO_ADD) : HLO_INVALID, index_bounds(L));
-    lower_out(L, hlo_convert(g, y, t.dtype));
+    lower_out_like(L, hlo_convert(g, y, t.dtype), lower_tensor(L, 0));
     return TT_OK;
 }
 

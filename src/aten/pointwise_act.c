@@ -385,7 +385,7 @@ LOWER_FN(lower_act_glu) {
     int dim;
     hlo_ref a, b;
     TT_TRY(glu_halves(L, 0, 1, &e, &dim, &a, &b));
-    lower_out(L, hlo_convert(e.g, hlo_mul(e.g, a, elem_logistic(&e, b)), e.out));
+    lower_out_like(L, hlo_convert(e.g, hlo_mul(e.g, a, elem_logistic(&e, b)), e.out), lower_tensor(L, 0));
     return hlo_graph_take_error(e.g);
 }
 

@@ -230,7 +230,8 @@ LOWER_FN(lower_random_bernoulli_tensor) {
     if (chance == HLO_NONE)
         return hlo_graph_take_error(L->g);
     hlo_ref happens = random_checked(L, hlo_compare(L->g, "LT", u, chance), between(L, chance, 0, 1), "Expected p_in >= 0 && p_in <= 1 to be true, but got false.");
-    return out_self(L, happens, self);
+    lower_out(L, hlo_convert(L->g, happens, self->dtype));
+    return hlo_graph_take_error(L->g);
 }
 
 static hlo_ref scaled_mask(tt_lower *L, hlo_ref x, hlo_ref mask, double scale, tt_dtype out) {

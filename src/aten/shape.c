@@ -358,7 +358,7 @@ LOWER_FN(lower_shape_scatter) {
     for (int d = 0; fits && d < t.rank; d++)
         fits = t.dims[d] == (d == s.dim ? s.length : self->dims[d]);
     TT_CHECK(fits, INVALID_ARGUMENT, "expected src to have a size equal to the slice of self");
-    lower_out(L, put(L, self, v, &s));
+    lower_out_like(L, put(L, self, v, &s), self);
     return hlo_graph_take_error(L->g);
 }
 
