@@ -5,12 +5,35 @@
  * stores two vectors as 16-bit elements. Every element of C is one chain over k, so results do not depend on how C is cut into
  * tiles. */
 
-/* `mr`, `nv` (vectors of columns) and `packed` are constants in every caller. */
-INLINE void TILE(body)(const int mr, const int nv, const bool packed, int64_t words, const void *a_start,
-                       int64_t row_bytes, int64_t word_bytes, const TILE_T *b, int64_t ldb, TILE_T *c,
-                       int64_t ldc, bool accumulate, int64_t n) {
+/* sum += A B. Constants in every caller: `mr`, `nv` (vectors of columns), `packed`, and `whole` (n reaches all of their lanes). Rows that
+ * lie apart are met from every third one: the processor adds one, two, four or eight times their distance by itself. */
+INLINE void TILE(steps)(const int mr, const int nv, const bool packed, const bool whole, int64_t words, const char *a, int64_t row_bytes,
+                        int64_t word_bytes, const TILE_T *b, int64_t ldb, int64_t n, TILE_V sum[ENG_MAX_MR][2]) {
+    static const int third[ENG_MAX_MR] = {0, 0, 0, 1, 0, 1, 2, 1, 0, 3, 2, 1, 4, 3}, times[ENG_MAX_MR] = {0, 1, 2, 0, 4, 2, 0, 4, 8, 0, 4, 8, 0, 4};
+    const char *from[5];
+    _Pragma("GCC unroll 5") for (int t = 0; t < 5; t++) from[t] = a + (3 * t < mr ? 3 * t : 0) * row_bytes;
+    for (int64_t k = 0; k < words; k++) {
+        TILE_V bv[2];
+        _Pragma("GCC unroll 2") for (int j = 0; j < nv; j++) bv[j] =
+            whole ? TILE_LOAD(b + j * TILE_VL) : TILE_LOAD_N(b + j * TILE_VL, n - j * TILE_VL);
+        _Pragma("GCC unroll 14") for (int i = 0; i < mr; i++) {
+            TILE_T word;
+            memcpy(&word, packed ? a + i * row_bytes : from[third[i]] + times[i] * row_bytes, sizeof word);
+            TILE_V av = TILE_SET(word);
+            _Pragma("GCC unroll 2") for (int j = 0; j < nv; j++) sum[i][j] = TILE_FMA(av, bv[j], sum[i][j]);
+        }
+        a += word_bytes;
+        b += ldb;
+        _Pragma("GCC unroll 5") for (int t = 0; t < 5 && !packed; t++) {
+            from[t] += word_bytes;
+            __asm__("" : "+r"(from[t])); /* or all would be kept as distances from one */
+        }
+    }
+}
+
+INLINE void TILE(body)(const int mr, const int nv, const bool packed, int64_t words, const void *a, int64_t row_bytes, int64_t word_bytes,
+                       const TILE_T *b, int64_t ldb, TILE_T *c, int64_t ldc, bool accumulate, int64_t n) {
     TILE_V sum[ENG_MAX_MR][2];
-    const char *a = a_start;
     _Pragma("GCC unroll 14") for (int i = 0; i < mr; i++) _Pragma("GCC unroll 2") for (int j = 0; j < nv; j++)
         sum[i][j] = TILE_SET(0);
     if (packed) {
@@ -19,19 +42,10 @@ INLINE void TILE(body)(const int mr, const int nv, const bool packed, int64_t wo
     }
     _Pragma("GCC unroll 14") for (int i = 0; packed && i < mr; i++) for (int j = 0; j < nv; j++)
         v_prefetch(c + i * ldc + j * TILE_VL);
-    for (int64_t k = 0; k < words; k++) {
-        TILE_V bv[2];
-        _Pragma("GCC unroll 2") for (int j = 0; j < nv; j++) bv[j] =
-            packed ? TILE_LOAD(b + j * TILE_VL) : TILE_LOAD_N(b + j * TILE_VL, n - j * TILE_VL);
-        _Pragma("GCC unroll 14") for (int i = 0; i < mr; i++) {
-            TILE_T word;
-            memcpy(&word, a + i * row_bytes, sizeof word);
-            TILE_V av = TILE_SET(word);
-            _Pragma("GCC unroll 2") for (int j = 0; j < nv; j++) sum[i][j] = TILE_FMA(av, bv[j], sum[i][j]);
-        }
-        a += word_bytes;
-        b += ldb;
-    }
+    if (packed || n >= nv * TILE_VL)
+        TILE(steps)(mr, nv, packed, true, words, a, row_bytes, word_bytes, b, ldb, n, sum);
+    else
+        TILE(steps)(mr, nv, packed, false, words, a, row_bytes, word_bytes, b, ldb, n, sum);
     if (n < nv * TILE_VL) { /* by a plain loop: edges are few, and their code unrolled is most of a tile's */
         TILE_V rest[ENG_MAX_MR][2];
         _Pragma("GCC unroll 14") for (int i = 0; i < mr; i++) _Pragma("GCC unroll 2") for (int j = 0; j < nv; j++)
