@@ -93,32 +93,51 @@ static void meet_keys(const attention *a, int64_t keys, int64_t rows, const floa
     a->f->dots[rows](a->e, q, k + done * row_bytes, a->e, scores + done, ld, keys - done);
 }
 
+/* Scores of one query become its weights; returns one over their sum. */
+static float weigh_query(const forward *p, int64_t row, int64_t keys, float *scores, int64_t ld, bool to_bf16) {
+    const attention *a = &p->a;
+    eng_scores t = attention_scores(a, row / (a->h * a->l), row / a->l % a->h, row % a->l, 0, 1, keys, ld);
+    eng_attended seen = {0};
+    t.to_bf16 = to_bf16;
+    a->kernels->attend(&t, scores, &seen);
+    p->lse[row] = seen.total[0] == 0 ? 0 : seen.top[0] + logf(seen.total[0]);
+    return seen.inverse[0];
+}
+
+/* One query: nothing is read twice. */
+static void one_query(const forward *p, int64_t row, int64_t keys, const char *k, const char *v, float *scores) {
+    const attention *a = &p->a;
+    const int64_t ld = eng_round_up(keys, 16);
+    float *sums = scores + ld, *q = sums + eng_round_up(a->ev, 16);
+    a->kernels->widen(a->dtype, q, a->q + row * a->e * a->bytes, a->e);
+    a->kernels->query_keys(a->dtype, q, k, keys, a->e, scores);
+    const float inverse = weigh_query(p, row, keys, scores, ld, false);
+    a->kernels->query_values(a->dtype, scores, v, keys, a->ev, sums);
+    a->kernels->scale_rows(a->dtype, p->out + row * a->ev * a->bytes, a->ev, sums, a->ev, 1, a->ev, &inverse);
+}
+
 static void few_task(void *context, int64_t task, int worker) {
     (void)worker;
     const forward *p = context;
     const attention *a = &p->a;
     const eng_flavor *f = a->f;
-    const int64_t b = task / a->hk, hk = task % a->hk, rows = a->group * a->l,
-                  first = b * a->h * a->l + hk * rows;
-    const int64_t keys = a->causal ? eng_min(a->s, KEYS) : a->s, ld = eng_round_up(keys, 16);
+    const int64_t rows = a->group * a->l, first = task * rows, keys = a->causal ? eng_min(a->s, KEYS) : a->s, ld = eng_round_up(keys, 16);
     const char *k = a->k + task * a->s * a->e * a->bytes, *v = a->v + task * a->s * a->ev * a->bytes;
     float *scores = eng_scratch_need(
         ENG_SLOT_A, (size_t)((f->dot_rows * (ld + a->ev + 16)) * 4 + eng_dots_bytes(f, f->dot_rows, a->e + keys + 32)));
     float *sums = scores + f->dot_rows * ld, *packed = sums + f->dot_rows * (a->ev + 16);
+    if (rows == 1) {
+        one_query(p, first, keys, k, v, scores);
+        return;
+    }
     for (int64_t r = 0; r < rows; r += f->dot_rows) {
         const int64_t m = eng_min(rows - r, f->dot_rows);
         f->pack_dots(packed, (int)m, a->q + (first + r) * a->e * a->bytes, a->e, a->e);
         meet_keys(a, keys, m, packed, k, v, scores, ld);
-        float inverse[ENG_DOT_ROWS];
-        for (int64_t i = 0; i < m; i++) {
-            const int64_t row = (r + i) % a->l;
-            const eng_scores t = attention_scores(a, b, hk * a->group + (r + i) / a->l, row, 0, 1, keys, ld);
-            eng_attended seen = {0};
-            a->kernels->attend(&t, scores + i * ld, &seen);
-            inverse[i] = seen.inverse[0];
-            p->lse[first + r + i] = seen.total[0] == 0 ? 0 : seen.top[0] + logf(seen.total[0]);
-        }
         const bool pairs = f->per_word == 2;
+        float inverse[ENG_DOT_ROWS];
+        for (int64_t i = 0; i < m; i++)
+            inverse[i] = weigh_query(p, first + r + i, keys, scores + i * ld, ld, pairs);
         (pairs ? f : &a->kernels->f32)->pack_dots(packed, (int)m, scores, ld * (pairs ? 2 : 1), keys);
         memset(sums, 0, (size_t)(m * a->ev * 4));
         f->stream((int)m, a->ev, keys, packed, v, a->ev, sums, a->ev);

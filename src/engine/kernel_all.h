@@ -137,4 +137,4 @@ enum { DOTS_BLOCK = 512, DOTS_GROUP = 24, DOTS_ASK = 4 };
     .widen = widen, .narrow = narrow, .softmax = softmax, .softmax_backward = softmax_backward,              \
     .log_softmax_at = log_softmax_at,                                                                        \
     .norm = norm, .norm_backward = norm_backward, .attend_backward = attend_backward,      \
-    .scale_rows = scale_rows, .row_dots = row_dots, .add = add, .larger_rows = larger_rows, .weigh_rows = weigh_rows, .sum_short_rows = sum_short_rows, .pick_row = pick_row
+    .scale_rows = scale_rows, .row_dots = row_dots, .query_keys = query_keys, .query_values = query_values, .add = add, .larger_rows = larger_rows, .weigh_rows = weigh_rows, .sum_short_rows = sum_short_rows, .pick_row = pick_row

@@ -286,6 +286,60 @@ static void row_dots(tt_dtype type, const void *a, const void *b, int64_t rows, 
 #undef CALL
 }
 
+/* Attention of one query: products with all keys, and with all values. Reading them is what bounds it: rows come in their order, which
+ * the processor follows, and few other loads stand between, so that it is far ahead. `vectors` of q, a constant, are held; 0: any n. */
+INLINE void query_keys_held(const tt_dtype type, const int vectors, const float *q, const void *x, int64_t rows, int64_t n, float *y) {
+    vf held[8];
+    _Pragma("GCC unroll 8") for (int i = 0; i < vectors; i++) held[i] = v_load(q + i * SIMD_VL);
+    for (int64_t r = 0; r < rows; r += SIMD_VL) {
+        const int64_t count = rows - r < SIMD_VL ? rows - r : SIMD_VL;
+        vf sum[SIMD_VL];
+        _Pragma("GCC unroll 1") for (int64_t j = 0, at = r * n; j < count; j++, at += n) {
+            vf s = v_zero();
+            _Pragma("GCC unroll 8") for (int i = 0; i < vectors; i++) s = v_fma(held[i], v_get(type, x, at + i * SIMD_VL), s);
+            if (!vectors)
+                EACH_VECTOR(n, s = v_fma(v_load_n(q + i, left), v_get_n(type, x, at + i, left), s););
+            sum[j] = s;
+        }
+        for (int64_t j = count; j < SIMD_VL; j++)
+            sum[j] = v_zero();
+        v_store(y + r, v_sums(sum));
+    }
+}
+
+/* y[r] = the sum of q[i] x[r n + i]; a whole vector of y is written last */
+static void query_keys(tt_dtype type, const float *q, const void *x, int64_t rows, int64_t n, float *y) {
+#define CALL(T)                                                                                              \
+    if (n == 4 * SIMD_VL)                                                                                    \
+        query_keys_held(T, 4, q, x, rows, n, y);                                                             \
+    else if (n == 8 * SIMD_VL)                                                                               \
+        query_keys_held(T, 8, q, x, rows, n, y);                                                             \
+    else                                                                                                     \
+        query_keys_held(T, 0, q, x, rows, n, y);
+    BY_TYPE(type, CALL);
+#undef CALL
+}
+
+/* y[i] = the sum of w[r] x[r n + i] */
+static void query_values(tt_dtype type, const float *w, const void *x, int64_t rows, int64_t n, float *y) {
+#define CALL(T)                                                                                              \
+    for (int64_t i = 0; i < n; i += 4 * SIMD_VL) {                                                           \
+        vf sum[4] = {v_zero(), v_zero(), v_zero(), v_zero()};                                                \
+        for (int64_t r = 0; r < rows; r++) {                                                                 \
+            const vf factor = v_set(w[r]);                                                                   \
+            if (n - i >= 4 * SIMD_VL)                                                                        \
+                _Pragma("GCC unroll 4") for (int j = 0; j < 4; j++) sum[j] =                                 \
+                    v_fma(factor, v_get(T, x, r * n + i + j * SIMD_VL), sum[j]);                             \
+            else                                                                                             \
+                _Pragma("GCC unroll 4") for (int j = 0; j < 4; j++) sum[j] =                                 \
+                    v_fma(factor, v_get_n(T, x, r * n + i + j * SIMD_VL, n - i - j * SIMD_VL), sum[j]);      \
+        }                                                                                                    \
+        _Pragma("GCC unroll 4") for (int j = 0; j < 4; j++) v_store_n(y + i + j * SIMD_VL, sum[j], n - i - j * SIMD_VL); \
+    }
+    BY_TYPE(type, CALL);
+#undef CALL
+}
+
 /* dst += src */
 static void add(float *dst, const float *src, int64_t n) {
     EACH_VECTOR(n, v_store_n(dst + i, v_load_n(dst + i, left) + v_load_n(src + i, left), left););

@@ -225,6 +225,9 @@ typedef struct eng_kernels {
     /* dst[r] = x[r] factors[r]; rows of n, strides in elements; dst may be x */
     void (*scale_rows)(tt_dtype type, void *dst, int64_t ldd, const float *x, int64_t ld, int64_t rows, int64_t n, const float *factors);
     void (*row_dots)(tt_dtype type, const void *a, const void *b, int64_t rows, int64_t n, float *y); /* of n elements each */
+    /* y[r] = q times row r of x, rows of n; whole vectors of y are written. y[i] = w times column i of x, a row of n */
+    void (*query_keys)(tt_dtype type, const float *q, const void *x, int64_t rows, int64_t n, float *y);
+    void (*query_values)(tt_dtype type, const float *w, const void *x, int64_t rows, int64_t n, float *y);
     void (*add)(float *dst, const float *src, int64_t n); /* dst += src */
     /* y = the first largest of k rows, element by element; the last NaN if there are any */
     void (*larger_rows)(const float *const *rows, int64_t k, int64_t n, float *y);

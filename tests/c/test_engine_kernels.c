@@ -734,36 +734,37 @@ static void attention(const heads *h, double *const *in, int64_t q, int64_t k, d
 }
 
 static void one_attention(heads h, tt_dtype t) {
-    enum { HEADS = 4, KEY_HEADS = 2 };
+    enum { HEADS = 4 };
+    const int64_t key_heads = h.l == 1 ? HEADS : 2; /* one query at all, or more */
     const int64_t l = h.l, s = h.s, e = h.e;
     const double steep = fmax(1, h.scale); /* powers make that much of a score's error */
     char attributes[96];
     snprintf(attributes, sizeof attributes, "{causal = %s, has_mask = %s, scale = %.1f : f64}", h.causal ? "true" : "false",
              h.masked ? "true" : "false", h.scale);
-    array in[4] = {filled(t, 4, DIMS(1, HEADS, l, e)), filled(t, 4, DIMS(1, KEY_HEADS, s, e)),
-                   filled(t, 4, DIMS(1, KEY_HEADS, s, e)), array_of(TT_PRED, 2, DIMS(l, s))};
+    array in[4] = {filled(t, 4, DIMS(1, HEADS, l, e)), filled(t, 4, DIMS(1, key_heads, s, e)),
+                   filled(t, 4, DIMS(1, key_heads, s, e)), array_of(TT_PRED, 2, DIMS(l, s))};
     for (int64_t i = 0; i < in[3].n; i++)
         set(&in[3], i, i / s != 1 && below(8) > 0); /* row 1 sees nothing */
     array out[2] = {array_of(t, 4, DIMS(1, HEADS, l, e)), array_of(TT_F32, 3, DIMS(1, HEADS, l))};
-    array grad[3] = {array_of(t, 4, DIMS(1, HEADS, l, e)), array_of(t, 4, DIMS(1, KEY_HEADS, s, e)),
-                     array_of(t, 4, DIMS(1, KEY_HEADS, s, e))};
+    array grad[3] = {array_of(t, 4, DIMS(1, HEADS, l, e)), array_of(t, 4, DIMS(1, key_heads, s, e)),
+                     array_of(t, 4, DIMS(1, key_heads, s, e))};
     array g = filled(t, 4, DIMS(1, HEADS, l, e));
     CHECK(composite("tt.sdpa", attributes, 3 + h.masked, in, 2, out));
     array all[7] = {g, in[0], in[1], in[2], in[3], out[0], out[1]};
     memmove(&all[4 + h.masked], &all[5], 2 * sizeof *all);
     CHECK(composite("tt.sdpa_backward", attributes, 6 + h.masked, all, 3, grad));
     double *p = tt_calloc((size_t)(l * s), 8), *o = tt_calloc((size_t)(l * e), 8), *lse = tt_calloc((size_t)l, 8);
-    double *want = tt_calloc((size_t)(KEY_HEADS * s * e * 2), 8);
+    double *want = tt_calloc((size_t)(key_heads * s * e * 2), 8);
     double *v[4], *vg = doubles(&g);
     for (int i = 0; i < 4; i++)
         v[i] = doubles(&in[i]);
     bool right = true;
     for (int64_t head = 0; head < HEADS; head++) {
-        const int64_t q = head * l * e, k = head / (HEADS / KEY_HEADS) * s * e;
+        const int64_t q = head * l * e, k = head / (HEADS / key_heads) * s * e;
         attention(&h, v, q, k, p, o, lse);
         for (int64_t i = 0; i < l; i++) {
             right = right && near(&out[1], head * l + i, lse[i], steep);
-            double delta = 0, dq[64] = {0};
+            double delta = 0, dq[128] = {0};
             for (int64_t d = 0; d < e; d++) {
                 right = right && near(&out[0], q + i * e + d, o[i * e + d], steep);
                 delta += vg[q + i * e + d] * o[i * e + d];
@@ -776,15 +777,15 @@ static void one_attention(heads h, tt_dtype t) {
                 for (int64_t d = 0; d < e; d++) {
                     dq[d] += ds * v[1][k + j * e + d];
                     want[k + j * e + d] += ds * v[0][q + i * e + d];
-                    want[KEY_HEADS * s * e + k + j * e + d] += p[i * s + j] * vg[q + i * e + d];
+                    want[key_heads * s * e + k + j * e + d] += p[i * s + j] * vg[q + i * e + d];
                 }
             }
             for (int64_t d = 0; d < e; d++)
                 right = right && near(&grad[0], q + i * e + d, dq[d], 4 * steep);
         }
     }
-    for (int64_t i = 0; i < KEY_HEADS * s * e; i++)
-        right = right && near(&grad[1], i, want[i], 8 * steep) && near(&grad[2], i, want[KEY_HEADS * s * e + i], 8 * steep);
+    for (int64_t i = 0; i < key_heads * s * e; i++)
+        right = right && near(&grad[1], i, want[i], 8 * steep) && near(&grad[2], i, want[key_heads * s * e + i], 8 * steep);
     CHECK(right);
     double *heap[] = {p, o, lse, want};
     for (int i = 0; i < 4; i++) {
@@ -834,6 +835,10 @@ TEST(attention_of_rows_that_differ) {
 TEST(attention_and_its_gradient) {
     EACH_LEVEL({
         for (int t = 0; t < 3; t++) {
+            one_attention((heads){1, 50, 33, false, true, .4}, types[t]);
+            one_attention((heads){1, 301, 64, false, false, .4}, types[t]);
+            one_attention((heads){1, 17, 128, false, true, .2}, types[t]);
+            one_attention((heads){1, 530, 70, true, false, .4}, types[t]);
             one_attention((heads){3, 50, 33, false, true, .4}, types[t]);
             one_attention((heads){2, 301, 33, false, true, .4}, types[t]);
             one_attention((heads){70, 140, 17, false, true, .4}, types[t]);
