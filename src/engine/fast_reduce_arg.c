@@ -2,6 +2,7 @@
  *
  * The region and its starting values are recognised as written there; any other pair of reductions is left to the reference kernel. */
 #include "engine/fast.h"
+#include "engine/kernels.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -59,7 +60,7 @@ static bool recognised(const hlo_graph *g, const hlo_node *node, tt_dtype dtype,
     }
 /* Columns side by side: best[] and at[] over w of them. */
 #define COLUMNS(name, T, S, get)                                                                  \
-    static void name(const job *j, const void *data, int64_t n, int64_t s, int64_t w, int32_t *restrict at) { \
+    static FAST_CLONES void name(bool maximum, const void *data, int64_t n, int64_t s, int64_t w, int32_t *restrict at) { \
         const S *p = data;                                                                        \
         T best[256];                                                                              \
         for (int64_t k = 0; k < w; k++)                                                           \
@@ -68,7 +69,7 @@ static bool recognised(const hlo_graph *g, const hlo_node *node, tt_dtype dtype,
             const S *q = p + i * s;                                                               \
             for (int64_t k = 0; k < w; k++) {                                                     \
                 T v = get(q[k]);                                                                  \
-                bool better = (j->maximum ? v > best[k] : v < best[k]) | ((v != v) & (best[k] == best[k])); \
+                bool better = (maximum ? v > best[k] : v < best[k]) | ((v != v) & (best[k] == best[k])); \
                 best[k] = better ? v : best[k];                                                   \
                 at[k] = better ? (int32_t)i : at[k];                                              \
             }                                                                                     \
@@ -88,18 +89,28 @@ BOTH(U32, uint32_t, uint32_t, plain)
 BOTH(U64, uint64_t, uint64_t, plain)
 
 /* 16-bit floats are widened a row at a time. */
-static void columns_half(const job *j, const char *x, int64_t w, int32_t *at) {
+static void columns_half(const job *j, const char *x, int64_t s, int64_t w, int32_t *at) {
     loop_kernel widen = loop_find(HLO_CONVERT, j->dtype, TT_F32, 0);
     float best[256], v[256];
     widen(best, x, NULL, NULL, w);
     memset(at, 0, sizeof *at * (size_t)w);
     for (int64_t i = 1; i < j->n; i++) {
-        widen(v, x + i * j->inner * 2, NULL, NULL, w);
+        widen(v, x + i * s * 2, NULL, NULL, w);
         for (int64_t k = 0; k < w; k++) {
             bool better = (j->maximum ? v[k] > best[k] : v[k] < best[k]) | ((v[k] != v[k]) & (best[k] == best[k]));
             best[k] = better ? v[k] : best[k];
             at[k] = better ? (int32_t)i : at[k];
         }
+    }
+}
+
+enum { WIDTH = 256 };
+static void columns(const job *j, const char *x, int64_t s, int64_t w, int32_t *at) {
+    switch ((int)j->dtype) {
+#define CASE(type) case TT_##type: columns_##type(j->maximum, x, j->n, s, w, at); break;
+        CASE(F32) CASE(F64) CASE(I8) CASE(I16) CASE(I32) CASE(I64) CASE(U8) CASE(U16) CASE(U32) CASE(U64)
+#undef CASE
+    default: columns_half(j, x, s, w, at);
     }
 }
 
@@ -137,12 +148,39 @@ static int64_t find_row(const job *j, const char *x) {
 }
 
 static void put(const job *j, int64_t out, int64_t at, const char *x) {
-    memcpy(j->value + out * j->size, x + at * j->inner * j->size, (size_t)j->size);
-    tt_element_set_int(j->index_dtype, j->index + out * j->index_size, at);
+    const char *best = x + at * j->inner * j->size;
+    char *value = j->value + out * j->size;
+    if (j->size == 4) /* a length that is known */
+        memcpy(value, best, 4);
+    else
+        memcpy(value, best, (size_t)j->size);
+    if (j->index_dtype == TT_I64)
+        ((int64_t *)(void *)j->index)[out] = at;
+    else
+        tt_element_set_int(j->index_dtype, j->index + out * j->index_size, at);
+}
+
+/* Short rows are turned, so that they are gone over side by side. */
+enum { SHORT_ROW = 200, FEW_ROWS = 16 };
+static void short_rows(const job *j, int64_t from, int64_t to) {
+    int32_t at[WIDTH];
+    char *block = eng_scratch_need(FAST_SCRATCH, (size_t)(WIDTH * j->n * j->size));
+    for (int64_t w; from < to; from += w) {
+        w = loop_min(loop_min(WIDTH, 16384 / j->n), to - from);
+        const char *x = j->x + from * j->n * j->size;
+        eng_kernels_get()->transpose(j->size, block, w, x, j->n, w, j->n);
+        columns(j, block, w, w, at);
+        for (int64_t k = 0; k < w; k++)
+            put(j, from + k, at[k], x + k * j->n * j->size);
+    }
 }
 
 static void rows_range(void *context, int64_t from, int64_t to) {
     const job *j = context;
+    if (j->n <= SHORT_ROW && to - from >= FEW_ROWS && (j->size == 2 || j->size == 4 || j->size == 8)) {
+        short_rows(j, from, to);
+        return;
+    }
     for (int64_t r = from; r < to; r++) {
         const char *x = j->x + r * j->n * j->size;
         put(j, r, find_row(j, x), x);
@@ -151,18 +189,12 @@ static void rows_range(void *context, int64_t from, int64_t to) {
 
 static void columns_range(void *context, int64_t from, int64_t to) {
     const job *j = context;
-    enum { WIDTH = 256 };
     int32_t at[WIDTH];
     int64_t blocks = (j->inner + WIDTH - 1) / WIDTH;
     for (int64_t i = from; i < to; i++) {
         int64_t outer = i / blocks, first = i % blocks * WIDTH, w = loop_min(WIDTH, j->inner - first);
         const char *x = j->x + (outer * j->n * j->inner + first) * j->size;
-        switch ((int)j->dtype) {
-#define CASE(type) case TT_##type: columns_##type(j, x, j->n, j->inner, w, at); break;
-            CASE(F32) CASE(F64) CASE(I8) CASE(I16) CASE(I32) CASE(I64) CASE(U8) CASE(U16) CASE(U32) CASE(U64)
-#undef CASE
-        default: columns_half(j, x, w, at);
-        }
+        columns(j, x, j->inner, w, at);
         for (int64_t k = 0; k < w; k++)
             put(j, outer * j->inner + first + k, at[k], x + k * j->size);
     }
