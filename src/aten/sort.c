@@ -87,19 +87,42 @@ LOWER(lower_topk) {
 
 /* ---- where a value belongs in a sorted sequence ---- */
 
-enum { COMPARE_LIMIT = 1 << 22 };
+/* How many of seq [rows, m] come before values [rows, n]: left: those below v, right: those not above it; all
+ * of them for NaN. low is the number of elements known to come before; each step halves the rest. */
+static hlo_ref by_halves(tt_lower *L, hlo_ref seq, hlo_ref v, bool right) {
+    hlo_graph *g = L->g;
+    hlo_type vt = piece_type(L, v);
+    int64_t rows = vt.dims[0], m = piece_type(L, seq).dims[1], all[1] = {rows * m}, column[3] = {rows, vt.dims[1], 1};
+    static const int64_t zero[1] = {0}, one[1] = {1};
+    hlo_type ft = hlo_type_with(&vt, rows * m < INT32_MAX ? TT_I32 : TT_I64);
+    hlo_ref base = hlo_mul(g, hlo_iota(g, &ft, 0), hlo_splat_int(g, &ft, m)), low = hlo_splat_int(g, &ft, 0),
+            high = hlo_splat_int(g, &ft, m);
+    hlo_dims d = {.kind = HLO_DIMS_GATHER, .b = {1, zero}, .e = {1, zero}, .index_vector_dim = 2};
+    for (int64_t step = m; step > 0; step /= 2) {
+        hlo_ref middle = hlo_div(g, hlo_add(g, low, high), hlo_splat_int(g, &ft, 2));
+        hlo_ref at = hlo_binary(g, HLO_MINIMUM, middle, hlo_splat_int(g, &ft, m - 1));
+        hlo_ref x = hlo_gather(g, hlo_reshape(g, seq, 1, all),
+                               hlo_reshape(g, hlo_add(g, base, at), 3, column), &d, one, NULL);
+        hlo_ref open = hlo_compare(g, "LT", low, high),
+                before = hlo_unary(g, HLO_NOT, hlo_compare(g, right ? "GT" : "GE", x, v));
+        low = hlo_select(g, hlo_binary(g, HLO_AND, open, before),
+                         hlo_add(g, middle, hlo_splat_int(g, &ft, 1)), low);
+        high = hlo_select(g, hlo_binary(g, HLO_AND, open, hlo_unary(g, HLO_NOT, before)), middle, high);
+    }
+    return hlo_convert(g, low, TT_I32);
+}
 
-/* How many of seq [..., m] come before values [..., n]: left: those below v, right: those not above it; all
- * of them for NaN. Small cases compare every pair, which fuses; large ones search by halves. */
+/* The same of seq [..., m], whose leading dims are those of the values or none. Few compare every pair, which fuses; more search by halves, as
+ * the composite tt.search. */
 static hlo_ref insertion_points(tt_lower *L, hlo_ref seq, hlo_ref values, bool right) {
+    enum { FEW = 16 };
     hlo_graph *g = L->g;
     hlo_type st = piece_type(L, seq), vt = piece_type(L, values);
     int64_t m = st.dims[st.rank - 1], dims[HLO_MAX_RANK], seq_map[HLO_MAX_RANK], value_map[HLO_MAX_RANK];
-    const char *above = right ? "GT" : "GE";
     hlo_type it = hlo_type_with(&vt, TT_I32);
     if (m == 0)
         return hlo_splat_int(g, &it, 0);
-    if (hlo_type_elements(&vt) * m <= COMPARE_LIMIT) {
+    if (m <= FEW) {
         memcpy(dims, vt.dims, sizeof dims);
         dims[vt.rank] = m;
         hlo_type wide = hlo_type_make(vt.dtype, vt.rank + 1, dims);
@@ -107,33 +130,17 @@ static hlo_ref insertion_points(tt_lower *L, hlo_ref seq, hlo_ref values, bool r
         for (int i = 0; i < st.rank; i++)
             seq_map[i] = st.rank == 1 || i == st.rank - 1 ? vt.rank : i;
         int64_t last[1] = {vt.rank};
-        hlo_ref later = hlo_compare(g, above, piece_broadcast(L, seq, &wide, st.rank, seq_map),
+        hlo_ref later = hlo_compare(g, right ? "GT" : "GE", piece_broadcast(L, seq, &wide, st.rank, seq_map),
                                     piece_broadcast(L, values, &wide, vt.rank, value_map));
         return hlo_reduce(g, HLO_ADD, hlo_convert(g, hlo_unary(g, HLO_NOT, later), TT_I32), HLO_NONE, 1,
                           last);
     }
-    /* low is the number of elements known to come before; each step halves the rest. */
-    int64_t rows = piece_product(st.dims, 0, st.rank - 1), flat[2] = {rows, hlo_type_elements(&vt) / rows},
-            all[1] = {rows * m};
-    static const int64_t zero[1] = {0}, one[1] = {1};
-    hlo_ref v = hlo_reshape(g, values, 2, flat);
-    hlo_type ft = hlo_type_make(rows * m < INT32_MAX ? TT_I32 : TT_I64, 2, flat);
-    hlo_ref base = hlo_mul(g, hlo_iota(g, &ft, 0), hlo_splat_int(g, &ft, m)), low = hlo_splat_int(g, &ft, 0),
-            high = hlo_splat_int(g, &ft, m);
-    hlo_dims d = {.kind = HLO_DIMS_GATHER, .b = {1, zero}, .e = {1, zero}, .index_vector_dim = 2};
-    int64_t column[3] = {flat[0], flat[1], 1};
-    for (int64_t step = m; step > 0; step /= 2) {
-        hlo_ref middle = hlo_div(g, hlo_add(g, low, high), hlo_splat_int(g, &ft, 2));
-        hlo_ref at = hlo_binary(g, HLO_MINIMUM, middle, hlo_splat_int(g, &ft, m - 1));
-        hlo_ref x = hlo_gather(g, hlo_reshape(g, seq, 1, all),
-                               hlo_reshape(g, hlo_add(g, base, at), 3, column), &d, one, NULL);
-        hlo_ref open = hlo_compare(g, "LT", low, high),
-                before = hlo_unary(g, HLO_NOT, hlo_compare(g, above, x, v));
-        low = hlo_select(g, hlo_binary(g, HLO_AND, open, before),
-                         hlo_add(g, middle, hlo_splat_int(g, &ft, 1)), low);
-        high = hlo_select(g, hlo_binary(g, HLO_AND, open, hlo_unary(g, HLO_NOT, before)), middle, high);
-    }
-    return hlo_reshape(g, low, vt.rank, vt.dims);
+    int64_t rows = piece_product(st.dims, 0, st.rank - 1), sorted[2] = {rows, m}, flat[2] = {rows, hlo_type_elements(&vt) / rows};
+    hlo_ref in[2] = {hlo_reshape(g, seq, 2, sorted), hlo_reshape(g, values, 2, flat)}, q[2], out;
+    hlo_composite c = hlo_composite_begin(g, "tt.search", right ? "right = true" : NULL, 2, in, q);
+    hlo_ref low = by_halves(L, q[0], q[1], right);
+    hlo_composite_end(g, &c, 1, &low, &out);
+    return hlo_reshape(g, out, vt.rank, vt.dims);
 }
 
 static tt_status search(tt_lower *L, hlo_ref seq, hlo_ref values, bool right, bool narrow) {

@@ -23,6 +23,7 @@
  *   an index that nobody reads has no data
  * tt.adaptive_max_pool(x[B, H, W]) -> the same; window i of n over m elements goes from i m / n, rounded down, to (i + 1) m / n, rounded up
  * tt.running_extreme(x) {dim, least} -> y, index: i64 along dim, the last of equal elements, and of NaNs
+ * tt.search(sorted[R, m], values[R, n]) {right} -> how many of a row come before each value[R, n]: i32; those below it, right: not above it
  * tt.resample(x[B, H, W], at[k, h], weight[k, h], at[l, w], weight[l, w]) -> y[B, h, w]; rows and columns of y are sums of weighted
  *   rows and columns of x; at: i32, negative for nothing
  * tt.pick(x[B, C, P], at[B, k, Q], weight[B, k, Q]) -> y[B, C, Q]; y[b, c, q] is the sum over k of weight[b, k, q] x[b, c, at[b, k, q]]
@@ -232,6 +233,14 @@ static bool fits_running_extreme(const signature *s) {
            s->out[1]->dtype == TT_I64 && hlo_dims_equal(x, s->out[1]) && dim >= 0 && dim < x->rank && x->dims[(int)dim] < INT32_MAX;
 }
 
+static bool fits_search(const signature *s) {
+    if (s->n_in != 2 || s->n_out != 1)
+        return false;
+    const hlo_type *x = s->in[0], *v = s->in[1];
+    return (x->dtype == TT_F32 || x->dtype == TT_F64 || x->dtype == TT_I32 || x->dtype == TT_I64) && v->dtype == x->dtype && x->rank == 2 && v->rank == 2 &&
+           x->dims[0] == v->dims[0] && x->dims[1] > 0 && x->dims[1] < INT32_MAX && hlo_dims_equal(v, s->out[0]) && s->out[0]->dtype == TT_I32;
+}
+
 static bool fits_max_pool(const signature *s) {
     static const char *const names[] = {"k0", "k1", "s0", "s1", "p0", "p1", "d0", "d1"};
     for (int i = 0; i < 8; i++) {
@@ -279,6 +288,7 @@ static const struct {
     {"tt.max_pool", fits_max_pool, eng_max_pool},
     {"tt.adaptive_max_pool", fits_planes, eng_adaptive_max_pool},
     {"tt.running_extreme", fits_running_extreme, eng_running_extreme},
+    {"tt.search", fits_search, eng_search},
     {"tt.resample", fits_resample, eng_resample},
     {"tt.pick", fits_pick, eng_pick},
     {"tt.max_pool_backward", fits_max_pool_backward, eng_max_pool_backward},
@@ -303,8 +313,8 @@ bool eng_composite_known(const hlo_graph *g, const hlo_node *composite) {
         s.in[i] = hlo_type_of(g, composite->operands[i]);
     for (int i = 0; i < s.n_out; i++) /* several results are the nodes that follow */
         s.out[i] = s.n_out == 1 ? composite->type : composite[1 + i].type;
-    const bool integers = composites[which].run == eng_integer_product;
-    return (integers ? s.in[0]->dtype == TT_I64 : small_float(s.in[0]->dtype)) && composites[which].fits(&s);
+    const bool integers = composites[which].run == eng_integer_product, any = composites[which].run == eng_search;
+    return (any || (integers ? s.in[0]->dtype == TT_I64 : small_float(s.in[0]->dtype))) && composites[which].fits(&s);
 }
 
 bool eng_composite_may_skip(const hlo_node *composite, int result) {

@@ -18,6 +18,7 @@ tt_status eng_integer_product(const char *attributes, const eng_tensor *in, eng_
 tt_status eng_resample(const char *attributes, const eng_tensor *in, eng_tensor *out);
 tt_status eng_pick(const char *attributes, const eng_tensor *in, eng_tensor *out);
 tt_status eng_running_extreme(const char *attributes, const eng_tensor *in, eng_tensor *out);
+tt_status eng_search(const char *attributes, const eng_tensor *in, eng_tensor *out);
 tt_status eng_adaptive_max_pool(const char *attributes, const eng_tensor *in, eng_tensor *out);
 tt_status eng_max_pool(const char *attributes, const eng_tensor *in, eng_tensor *out);
 tt_status eng_max_pool_backward(const char *attributes, const eng_tensor *in, eng_tensor *out);

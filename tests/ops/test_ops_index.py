@@ -231,3 +231,16 @@ def test_best_of_rows():
     x[4] = -float("inf")
     check(lambda x: torch.topk(x, 1).values, (x,), {}, "topk")
     check(lambda x: x.gather(1, torch.topk(x, 1).indices), (x,), {}, "topk")
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int32, torch.int64, torch.bfloat16])
+def test_searches(dtype):
+    """Few and many boundaries, equal ones, values that are NaN, rows of their own."""
+    for m, n, rows in [(1, 5, 0), (16, 100, 0), (17, 3000, 0), (1000, 70, 0), (33, 65, 4), (5, 9, 3)]:
+        sorted_ = (torch.randn(rows, m) if rows else torch.randn(m)).mul(8).round().to(dtype).sort(-1).values
+        values = (torch.randn(rows, n) if rows else torch.randn(n)).mul(10).round().to(dtype)
+        if dtype.is_floating_point:
+            values[..., ::7] = float("nan")
+        for right in (False, True):
+            want = torch.searchsorted(sorted_, values, right=right)
+            assert torch.equal(torch.searchsorted(sorted_.to("tpu"), values.to("tpu"), right=right).cpu(), want)
