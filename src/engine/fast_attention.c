@@ -49,12 +49,13 @@ const void *attention_mask(const attention *a, int64_t b, int64_t h, int64_t i, 
 }
 
 void attention_multiply(const eng_flavor *f, int64_t words, attention_left a, int64_t rows, attention_right b, int64_t n, bool whole,
-                        float *c, int64_t ldc, bool accumulate) {
+                        float *c, int64_t ldc, bool accumulate, const float *factors) {
     const char *panel = b.at;
     for (int64_t j = 0; j < n; j += f->nr, panel += b.panel) {
         const bool wide = n - j > f->nr / 2;
         const int64_t most = wide ? f->nr : f->nr / 2;
-        f->direct[wide][rows](words, a.at, a.row, a.step, panel, b.ld, c + j, ldc, accumulate, whole ? most : eng_min(n - j, most));
+        f->direct[wide][rows](words, a.at, a.row, a.step, panel, b.ld, c + j, ldc, accumulate, whole ? most : eng_min(n - j, most),
+                                   factors);
     }
 }
 
@@ -236,20 +237,23 @@ static void tile(pass *t, int64_t n, int64_t i, int64_t rows, int64_t k0) {
         __builtin_prefetch(t->q + (i + rows) * t->row_bytes + at, 0, 3);
     do {
         attention_multiply(f, words, (attention_left){t->q + i * t->row_bytes, t->row_bytes, 4}, rows,
-                           (attention_right){t->keys + k0 * words * 4, f->nr, words * f->nr * 4}, keys, true, t->scores, t->ld, false);
+                           (attention_right){t->keys + k0 * words * 4, f->nr, words * f->nr * 4}, keys, true, t->scores, t->ld, false, NULL);
         scores.bold = t->bold;
         result = a->kernels->attend(&scores, t->scores, seen);
         t->bold = t->bold && result != ENG_ATTEND_AGAIN;
     } while (result == ENG_ATTEND_AGAIN);
     if (result == ENG_ATTEND_SHRINKS && k0 > 0)
         a->kernels->scale_rows(TT_F32, sums, t->columns, sums, t->columns, rows, a->ev, seen->shrink);
-    const bool in_place = values_lie_well(a);
+    char *const out = t->p->out + (t->head * a->l + row) * a->ev * a->bytes;
+    const bool in_place = values_lie_well(a), last = k0 + KEYS >= (a->causal ? eng_min(a->s, row + rows) : a->s),
+               at_once = last && k0 == 0 && a->dtype == TT_F32; /* all keys pass, and sums are as results are */
     const attention_right values = {in_place ? t->values + k0 * a->ev * 4 : t->values + k0 / KEYS * block_words(a) * t->columns * 4,
                                     in_place ? a->ev : f->nr, in_place ? f->nr * 4 : eng_words(f, packed) * f->nr * 4};
     attention_multiply(f, eng_words(f, keys), (attention_left){t->scores + blind * t->ld, t->ld * 4, 4}, rows - blind, values, a->ev, !in_place,
-                       sums + blind * t->columns, t->columns, k0 > 0);
-    if (k0 + KEYS >= (a->causal ? eng_min(a->s, row + rows) : a->s))
-        a->kernels->scale_rows(a->dtype, t->p->out + (t->head * a->l + row) * a->ev * a->bytes, a->ev, sums, t->columns, rows, a->ev, seen->inverse);
+                       at_once ? (float *)(void *)out : sums + blind * t->columns, at_once ? a->ev : t->columns, k0 > 0,
+                       at_once ? seen->inverse : NULL);
+    if (last && !at_once)
+        a->kernels->scale_rows(a->dtype, out, a->ev, sums, t->columns, rows, a->ev, seen->inverse);
 }
 
 /* One block of queries of a head; keys: its packed keys and values. */

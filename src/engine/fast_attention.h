@@ -23,7 +23,7 @@ const void *attention_mask(const attention *, int64_t b, int64_t h, int64_t i, i
 /* Matrices as tiles read them: A by rows and steps of k in bytes; B rows of words, ld words apart, panels of nr columns in bytes. */
 typedef struct attention_left { const void *at; int64_t row, step; } attention_left;
 typedef struct attention_right { const void *at; int64_t ld, panel; } attention_right;
-/* c[rows, n] (+)= a b: a tile's rows, all of whose columns are written where `whole`. */
+/* c[rows, n] (+)= a b: a tile's rows, all of whose columns are written where `whole`; times the rows' factors, if there are. */
 void attention_multiply(const eng_flavor *f, int64_t words, attention_left a, int64_t rows, attention_right b, int64_t n, bool whole,
-                        float *c, int64_t ldc, bool accumulate);
+                        float *c, int64_t ldc, bool accumulate, const float *factors);
 #endif

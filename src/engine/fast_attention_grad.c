@@ -71,12 +71,12 @@ static void query_tile(const backward *p, const head *t, int64_t q0, int64_t i, 
     const eng_flavor *f = p->f;
     const int64_t words = eng_words(f, a->e), value_words = eng_words(f, a->ev), at = p->pairs ? 0 : i * LD;
     attention_multiply(f, words, (attention_left){t->q + (q0 + i) * words * 4, words * 4, 4}, rows,
-                       (attention_right){t->keys, f->nr, words * f->nr * 4}, keys, true, t->scores + at, LD, false);
+                       (attention_right){t->keys, f->nr, words * f->nr * 4}, keys, true, t->scores + at, LD, false, NULL);
     attention_multiply(f, value_words, (attention_left){t->grad + (q0 + i) * value_words * 4, value_words * 4, 4}, rows,
-                       (attention_right){t->values, f->nr, value_words * f->nr * 4}, keys, true, t->dp + at, LD, false);
+                       (attention_right){t->values, f->nr, value_words * f->nr * 4}, keys, true, t->dp + at, LD, false, NULL);
     weigh(p, t, q0, i, rows, k0, keys, eng_min(nk, keys + ENG_MAX_MR)); /* tiles of keys read so far */
     attention_multiply(f, eng_words(f, keys), (attention_left){p->pairs ? t->ds_rows : (char *)(t->dp + at), LD * 4, 4}, rows, t->k_rows,
-                       a->e, false, t->dq + (q0 + i) * a->e, a->e, true);
+                       a->e, false, t->dq + (q0 + i) * a->e, a->e, true, NULL);
 }
 
 static void block(const backward *p, const head *t, int64_t q0, int64_t nq, int64_t k0, int64_t nk) {
@@ -94,9 +94,9 @@ static void block(const backward *p, const head *t, int64_t q0, int64_t nq, int6
             break;
         const int64_t words = eng_words(f, nq - first), at = first / f->per_word * LD + j;
         attention_multiply(f, words, (attention_left){t->p + at, 4, LD * 4}, rows, from_row(p, t->grad_rows, q0 + first), a->ev, false,
-                           t->dv + (k0 + j) * a->ev, a->ev, true);
+                           t->dv + (k0 + j) * a->ev, a->ev, true, NULL);
         attention_multiply(f, words, (attention_left){t->ds + at, 4, LD * 4}, rows, from_row(p, t->q_rows, q0 + first), a->e, false,
-                           t->dk + (k0 + j) * a->e, a->e, true);
+                           t->dk + (k0 + j) * a->e, a->e, true, NULL);
     }
 }
 

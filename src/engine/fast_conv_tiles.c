@@ -148,7 +148,7 @@ static void tiles_task(void *context, int64_t task, int worker) {
             for (int64_t i = 0; i < n; i += m) {
                 const int64_t rows = eng_min(m, n - i);
                 f->direct[1][rows](t->k, v + p * product + i * t->ldv, t->ldv * 4, 4, u, f->nr, sums + p * sums_product + i * f->nr, f->nr, false,
-                                   f->nr);
+                                   f->nr, NULL);
             }
         }
         for (int64_t row = first; row < end;) {

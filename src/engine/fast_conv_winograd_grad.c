@@ -144,7 +144,7 @@ static void multiply(const part *p, int64_t tiles, float *sums, bool accumulate)
                 if (n > f->nr / 2 || !f->direct[0][m])
                     f->tile[m](tiles, u, v, to, w->ld_sums, accumulate, n);
                 else
-                    f->direct[0][m](tiles, u, 4, m * 4, v, f->nr, to, w->ld_sums, accumulate, n);
+                    f->direct[0][m](tiles, u, 4, m * 4, v, f->nr, to, w->ld_sums, accumulate, n, NULL);
             }
         }
 }

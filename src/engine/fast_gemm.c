@@ -127,7 +127,7 @@ static void small(const gemm *g) {
                 continue;
             }
             if (direct_a)
-                f->direct[n > f->nr / 2][m](words, a, row_bytes, word_bytes, b, direct_b ? g->ldb : f->nr, c, ldc, false, n);
+                f->direct[n > f->nr / 2][m](words, a, row_bytes, word_bytes, b, direct_b ? g->ldb : f->nr, c, ldc, false, n, NULL);
             else
                 f->tile[m](words, pa, b, c, ldc, false, n);
             if (!writes_sums(g))

@@ -32,7 +32,7 @@ INLINE void TILE(steps)(const int mr, const int nv, const bool packed, const boo
 }
 
 INLINE void TILE(body)(const int mr, const int nv, const bool packed, int64_t words, const void *a, int64_t row_bytes, int64_t word_bytes,
-                       const TILE_T *b, int64_t ldb, TILE_T *c, int64_t ldc, bool accumulate, int64_t n) {
+                       const TILE_T *b, int64_t ldb, TILE_T *c, int64_t ldc, bool accumulate, int64_t n, const TILE_T *factors) {
     TILE_V sum[ENG_MAX_MR][2];
     _Pragma("GCC unroll 14") for (int i = 0; i < mr; i++) _Pragma("GCC unroll 2") for (int j = 0; j < nv; j++)
         sum[i][j] = TILE_SET(0);
@@ -55,6 +55,8 @@ INLINE void TILE(body)(const int mr, const int nv, const bool packed, int64_t wo
             TILE_V v = rest[i][j];
             if (accumulate)
                 v += TILE_LOAD_N(c + j * TILE_VL, left);
+            if (factors)
+                v *= TILE_SET(factors[i]);
             TILE_STORE_N(c + j * TILE_VL, v, left);
         }
         return;
@@ -62,6 +64,9 @@ INLINE void TILE(body)(const int mr, const int nv, const bool packed, int64_t wo
     if (accumulate)
         _Pragma("GCC unroll 14") for (int i = 0; i < mr; i++) _Pragma("GCC unroll 2") for (int j = 0; j < nv; j++)
             sum[i][j] += TILE_LOAD(c + i * ldc + j * TILE_VL);
+    if (factors)
+        _Pragma("GCC unroll 14") for (int i = 0; i < mr; i++) _Pragma("GCC unroll 2") for (int j = 0; j < nv; j++)
+            sum[i][j] *= TILE_SET(factors[i]);
     _Pragma("GCC unroll 14") for (int i = 0; i < mr; i++) _Pragma("GCC unroll 2") for (int j = 0; j < nv; j++)
         TILE_STORE(c + i * ldc + j * TILE_VL, sum[i][j]);
 }
@@ -123,7 +128,7 @@ TILE_EACH(TILE_DEFINE)
 #define TILE_DEFINE(MR)                                                                                      \
     static void TILE(packed_##MR)(int64_t words, const void *a, const void *b, void *c, int64_t ldc,         \
                                   bool accumulate, int64_t n) {                                              \
-        TILE(body)(MR, 2, true, words, a, 0, 0, b, 2 * TILE_VL, c, ldc, accumulate, n);                      \
+        TILE(body)(MR, 2, true, words, a, 0, 0, b, 2 * TILE_VL, c, ldc, accumulate, n, NULL);                      \
     }                                                                                                        \
     static void TILE(lanes_##MR)(int64_t words, const void *a, int64_t row_bytes, const int32_t *a_at,       \
                                  const void *b0, const void *b1, const int32_t *b_at, const void *next,      \
@@ -132,13 +137,13 @@ TILE_EACH(TILE_DEFINE)
     }                                                                                                        \
     static void TILE(direct1_##MR)(int64_t words, const void *a, int64_t row_bytes, int64_t word_bytes,      \
                                    const void *b, int64_t ldb, void *c, int64_t ldc, bool accumulate,        \
-                                   int64_t n) {                                                              \
-        TILE(body)(MR, 1, false, words, a, row_bytes, word_bytes, b, ldb, c, ldc, accumulate, n);            \
+                                   int64_t n, const void *factors) {                                         \
+        TILE(body)(MR, 1, false, words, a, row_bytes, word_bytes, b, ldb, c, ldc, accumulate, n, factors);   \
     }                                                                                                        \
     static void TILE(direct2_##MR)(int64_t words, const void *a, int64_t row_bytes, int64_t word_bytes,      \
                                    const void *b, int64_t ldb, void *c, int64_t ldc, bool accumulate,        \
-                                   int64_t n) {                                                              \
-        TILE(body)(MR, 2, false, words, a, row_bytes, word_bytes, b, ldb, c, ldc, accumulate, n);            \
+                                   int64_t n, const void *factors) {                                         \
+        TILE(body)(MR, 2, false, words, a, row_bytes, word_bytes, b, ldb, c, ldc, accumulate, n, factors);   \
     }
 TILE_EACH(TILE_DEFINE)
 #undef TILE_DEFINE

@@ -21,9 +21,10 @@ enum { ENG_MAX_MR = 14, ENG_MAX_NR = 32 };
 
 typedef void (*eng_tile_fn)(int64_t words, const void *a, const void *b, void *c, int64_t ldc,
                             bool accumulate, int64_t n);
-/* A read where it lies, strides in bytes; B rows of words, ldb words apart, columns beyond n not read. */
+/* A read where it lies, strides in bytes; B rows of words, ldb words apart, columns beyond n not read. Rows of C come out times factors,
+ * if there are. */
 typedef void (*eng_direct_fn)(int64_t words, const void *a, int64_t row_bytes, int64_t word_bytes,
-                              const void *b, int64_t ldb, void *c, int64_t ldc, bool accumulate, int64_t n);
+                              const void *b, int64_t ldb, void *c, int64_t ldc, bool accumulate, int64_t n, const void *factors);
 /* The same of a whole tile, nr columns, whose elements of C are of A's type. */
 typedef void (*eng_rounded_fn)(int64_t words, const void *a, int64_t row_bytes, int64_t word_bytes, const void *b, int64_t ldb, void *c,
                                int64_t ldc);
