@@ -51,3 +51,20 @@ def test_autograd_engine_threads():
         for _ in range(3):
             (torch.sin(t) @ t).sum().backward()
     torch.testing.assert_close(w.grad.cpu(), want.grad, rtol=1e-4, atol=1e-4)
+
+
+def test_runs_that_are_handed_over_are_in_order(eager_mode):
+    """Products of some microseconds go to the device's thread while nobody waits; read after each step, they are the caller's own."""
+
+    def steps(read):
+        a = torch.randn(128, 128, generator=torch.Generator().manual_seed(0)).to("tpu") / 12
+        x, total = a.clone(), torch.zeros(128, 128, device="tpu")
+        for step in range(120):
+            x = torch.mm(x, a).clamp_(-1, 1)
+            total += x
+            x[step % 128] = a[step % 128]
+            if read:
+                x[0, 0].item()
+        return total.cpu()
+
+    assert torch.equal(steps(False), steps(True))
