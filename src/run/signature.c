@@ -162,7 +162,7 @@ static tt_status finish_target(builder *b, const tt_call *call, int k, const tt_
              dims_text(b->L.arena, t->rank, t->dims), dims_text(b->L.arena, type->rank, type->dims));
     TT_CHECK(call->row == &tt_row_copy || can_cast(type->dtype, t->dtype), INVALID_ARGUMENT, "result type %s can't be cast to the desired output type %s",
              torch_name(type->dtype), torch_name(t->dtype));
-    for (int i = 0; i < t->rank; i++)
+    for (int i = 0; i < t->rank && hlo_type_elements(&want); i++)
         TT_CHECK(t->dims[i] < 2 || t->strides[i], INVALID_ARGUMENT, "unsupported operation: more than one element of the written-to tensor refers to a single "
                  "memory location. Please clone() the tensor before performing the operation.");
     r->target = k; r->dtype = t->dtype; r->rank = t->rank;

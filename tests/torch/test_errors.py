@@ -101,6 +101,9 @@ def test_lists_of_expanded_tensors_are_not_written():
         with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
             write(x.expand(2, 1, 3))
         assert torch.equal(x.cpu(), torch.ones(1, 3))
+    nothing = torch.ones(1, 0, device="tpu").expand(3, 0)
+    torch._foreach_add_([nothing], 1)
+    assert nothing.zero_().shape == (3, 0)
 
 
 def test_a_failed_in_place_op_changes_nothing(x):
