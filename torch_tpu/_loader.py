@@ -106,6 +106,23 @@ def _compile_for_tpu_by_default():
     torch._TorchCompileInductorWrapper.__call__ = call
 
 
+def _trace_layouts_of_convolutions():
+    # channels_last where the images or the kernel are, as on the CPU. Traces take convolutions of a device that PyTorch does not know for
+    # contiguous, and make views of their results that cannot be.
+    original = getattr(torch._C, "_conv_determine_backend_memory_format", None)
+
+    def layout(x, weight, backend):
+        from torch._prims_common import suggest_memory_format
+
+        if x.device.type != "tpu" or (x.dtype == torch.float64 and x.ndim == 5):
+            return original(x, weight, backend)
+        suggested = [suggest_memory_format(t) for t in (x, weight)]
+        return suggested[0] if suggested[0] != torch.contiguous_format else suggested[1]
+
+    if original:
+        torch._C._conv_determine_backend_memory_format = layout
+
+
 def _autograd_threads():
     for task in pathlib.Path("/proc/self/task").glob("*"):
         try:
@@ -146,3 +163,4 @@ def load():
     _follow_matmul_precision()
     atexit.register(_let_autograd_threads_rest)
     _compile_for_tpu_by_default()
+    _trace_layouts_of_convolutions()

@@ -240,3 +240,24 @@ def test_a_loss_that_takes_the_softmax_along_has_the_bits_of_eager(dtype, reduct
         for got in (call(*ours), compiled(*ours), twofold(*ours)[0]):
             assert torch.equal(got.nan_to_num(7), want.nan_to_num(7))
         torch.testing.assert_close(want.cpu(), call(x, target), rtol=2e-2 if dtype != torch.float32 else 1e-5, atol=1e-4, equal_nan=True)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("layer", [torch.nn.Conv2d, torch.nn.ConvTranspose2d])
+def test_views_of_channels_last_convolutions(layer, dynamic):
+    """Traces know the layout that convolutions give."""
+    net = torch.nn.Sequential(layer(3, 4, 3, padding=1), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(4 * 36, 5))
+    there = torch.nn.Sequential(layer(3, 4, 3, padding=1), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(4 * 36, 5)).to("tpu")
+    there.load_state_dict(net.state_dict())
+    compiled = torch.compile(there, backend="tpu", dynamic=dynamic)
+    for format in (torch.channels_last, torch.contiguous_format):
+        x = torch.randn(2, 3, 6, 6).contiguous(memory_format=format).requires_grad_()
+        y = x.detach().to("tpu").requires_grad_()
+        want, got = net(x), compiled(y)
+        want.square().sum().backward()
+        got.square().sum().backward()
+        assert y.grad.stride() == x.grad.stride()
+        for a, b in zip((want, x.grad), (got, y.grad), strict=True):
+            torch.testing.assert_close(b.cpu(), a, rtol=1e-4, atol=1e-4)
+    for a, b in zip(net.parameters(), there.parameters(), strict=True):
+        torch.testing.assert_close(b.grad.cpu(), a.grad, rtol=1e-3, atol=1e-3)
