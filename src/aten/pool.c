@@ -3,7 +3,7 @@
  * Inputs are seen as [B, spatial...]. Maximum pooling compares shifted slices one after the other, in
  * PyTorch's scan order, so the index of the first maximum (or of the last NaN) comes out exactly; its
  * gradient adds each shifted slice back where the index agrees: no scatter, a fixed order of additions.
- * Average pooling is a windowed sum over a constant count. */
+ * Average pooling is a windowed sum over a constant count; its gradient goes dim by dim. */
 #include "aten/resample.h"
 
 enum { MAX_SPATIAL = 3, MAX_TAPS = 1024 };

@@ -1,7 +1,8 @@
 /* loop_math.c - which tile kernels this CPU runs, and vector math for the engine's other kernels.
  *
  * Largest errors over all f32, in ulp, with FMA: exp 0.83, expm1 1.35, log 0.75, log1p 1.44, tanh 1.24, erf 1.25, logistic 2.02,
- * sine 1.41, cosine 1.40, rsqrt 1.48, erf_inv 3.1, power 0.51; without FMA none is above 3.4 (tests/c/test_engine_loops.c). */
+ * sine 1.41, cosine 1.40, rsqrt 1.48, erf_inv 3.1, power 0.51; without FMA none is above 3.4 (tests/c/test_engine_loops.c).
+ * Of f64, where measured: exp 1.1, expm1 1.9, log 0.9, log1p 1.3, sine and cosine 1.4, tan 2.6, tanh 2.6, erf 1.1, erfc 3.5, asin 2.0, atan 1.9. */
 #include "engine/isa.h"
 #include "engine/loop.h"
 #include <string.h>
