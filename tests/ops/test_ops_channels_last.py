@@ -40,7 +40,7 @@ def test_convolution(name, dtype):
     y = torch.ops.aten.convolution(x, w, b, *settings)
     have = [y, *torch.ops.aten.convolution_backward(g, x, w, b.shape, *settings, [True, True, True])]
     tolerance = {torch.float32: 1e-4, torch.bfloat16: 2e-2, torch.float64: 1e-10}[dtype]
-    for a, e in zip(have, want):
+    for a, e in zip(have, want, strict=True):
         assert a.is_contiguous(memory_format=torch.channels_last) if a.dim() == 4 else a.is_contiguous()
         scale = e.double().abs().max().item()
         torch.testing.assert_close(a.cpu().double(), e.double(), rtol=tolerance, atol=tolerance * scale)
@@ -69,5 +69,5 @@ def test_block(groups):
         (y * y).sum().backward()
         results.append([t.detach().cpu() for t in (y, here.grad, *(p.grad for p in moved.parameters()))])
         assert y.stride() == x.stride() and here.grad.stride() == x.stride()
-    for a, e in zip(results[1], results[0]):
+    for a, e in zip(results[1], results[0], strict=True):
         torch.testing.assert_close(a, e, rtol=1e-3, atol=1e-3)
