@@ -202,26 +202,28 @@ def _whole_interpolations():
             op._dispatch_cache.clear()
 
 
-_spared = set()
+_spares_overhead = False
 
 
 def _record_overhead_again(*_):
     """At the end of a compile: what other backends' code has is as it was."""
-    for name in _spared:
-        setattr(torch._dynamo.config, name, True)
-    _spared.clear()
+    global _spares_overhead
+    if _spares_overhead:
+        torch._dynamo.config.record_runtime_overhead = True
+    _spares_overhead = False
 
 
 def _spare_calls(graph_module):
     """Dynamo's code around a graph makes calls that nothing of ours needs and that cost more than a small kernel: it tells a profiler
     how long arguments take to load, and it looks up the current stream. Without them where they are not asked for."""
+    global _spares_overhead
     from torch._dynamo import callback, config
 
     if getattr(config, "record_runtime_overhead", False) and not torch.autograd.profiler._is_profiler_enabled:
         config.record_runtime_overhead = False  # until the code of this frame is made
         if _record_overhead_again not in callback.callback_handler.end_callbacks:
             callback.callback_handler.register_end_callback(_record_overhead_again)
-        _spared.add("record_runtime_overhead")
+        _spares_overhead = True
     try:
         from torch._dynamo.graph_bytecode_inputs import index_to_bytecode_constructor as objects
     except ImportError:  # before 2.13

@@ -586,11 +586,15 @@ bool lower_suggests_channels_last(const tt_tensor *t) {
     return true;
 }
 
-void lower_out_suggested(tt_lower *L, hlo_ref value, bool channels_last) {
+void lower_out_channels_last(tt_lower *L, hlo_ref value, bool channels_last) {
     static const int order4[] = {0, 2, 3, 1}, order5[] = {0, 2, 3, 4, 1};
     int rank = value == HLO_NONE ? 0 : hlo_type_of(L->g, value)->rank;
     if (channels_last && (rank == 4 || rank == 5))
         lower_out_ordered(L, value, rank == 4 ? order4 : order5);
     else
         lower_out(L, value);
+}
+
+void lower_out_suggested(tt_lower *L, hlo_ref value, const tt_tensor *input) {
+    lower_out_channels_last(L, value, lower_suggests_channels_last(input));
 }

@@ -222,7 +222,7 @@ LOWER(lower_convolution) {
                         hlo_add(L->g, y, piece_along(L, hlo_convert(L->g, lower_value(L, 2), wide), &t, 1)),
                         c.x.dtype);
     }
-    lower_out_suggested(L, y, c.last);
+    lower_out_channels_last(L, y, c.last);
     return TT_OK;
 }
 
@@ -239,7 +239,7 @@ LOWER(lower_convolution_backward) {
         hlo_ref dx = empty          ? piece_zeros(L, c.x.dtype, c.x.rank, c.x.dims)
                      : c.transposed ? plain(L, &c, dy, w, c.x.dims + 2, TT_DTYPE_NONE)
                                     : adjoint(L, &c, dy, w, c.x.dims + 2, TT_DTYPE_NONE);
-        lower_out_suggested(L, dx, c.last);
+        lower_out_channels_last(L, dx, c.last);
     } else {
         lower_out_none(L);
     }
@@ -247,7 +247,7 @@ LOWER(lower_convolution_backward) {
         hlo_ref dw = empty          ? piece_zeros(L, c.w.dtype, c.w.rank, c.w.dims)
                      : c.transposed ? kernel_gradient(L, &c, dy, x)
                                     : kernel_gradient(L, &c, x, dy);
-        lower_out_suggested(L, dw, c.last);
+        lower_out_channels_last(L, dw, c.last);
     } else {
         lower_out_none(L);
     }

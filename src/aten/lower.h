@@ -134,7 +134,8 @@ void lower_out_ordered(tt_lower *L, hlo_ref value, const int *order);
 void lower_out_pointwise(tt_lower *L, hlo_ref value, int n, const tt_tensor *const *inputs);
 void lower_out_like(tt_lower *L, hlo_ref value, const tt_tensor *input); /* preserve_format of one input */
 bool lower_suggests_channels_last(const tt_tensor *);
-void lower_out_suggested(tt_lower *L, hlo_ref value, bool channels_last); /* suggest_memory_format of inputs */
+void lower_out_channels_last(tt_lower *L, hlo_ref value, bool channels_last); /* else contiguous */
+void lower_out_suggested(tt_lower *L, hlo_ref value, const tt_tensor *input); /* suggest_memory_format of one input */
 void lower_out_none(tt_lower *L);
 void lower_out_int(tt_lower *L, int64_t);
 void lower_out_list(tt_lower *L, int64_t n);                     /* the next n outs are one Tensor[] */

@@ -228,7 +228,7 @@ LOWER(lower_group_norm) {
         y = hlo_mul(L->g, y, per_channel(L, lower_value(L, 1), &s.wide));
     if (lower_has(L, 2))
         y = hlo_add(L->g, y, per_channel(L, lower_value(L, 2), &s.wide));
-    lower_out_suggested(L, hlo_reshape(L->g, hlo_convert(L->g, y, s.x.dtype), s.x.rank, s.x.dims), lower_suggests_channels_last(lower_tensor(L, 0)));
+    lower_out_suggested(L, hlo_reshape(L->g, hlo_convert(L->g, y, s.x.dtype), s.x.rank, s.x.dims), lower_tensor(L, 0));
     lower_out(L, hlo_convert(L->g, hlo_reshape(L->g, mean, 2, pair), stat));
     lower_out(L, hlo_convert(L->g, hlo_reshape(L->g, rstd, 2, pair), stat));
     return TT_OK;

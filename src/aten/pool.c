@@ -355,8 +355,8 @@ static tt_status max_pool(tt_lower *L, const pool *p) {
              "max pooling of planes of 2^31 elements");
     hlo_ref out[2];
     maxima(L, p, to_planes(L, p, lower_value(L, 0)), out);
-    lower_out_suggested(L, from_planes(L, p, out[0], p->out), lower_suggests_channels_last(lower_tensor(L, 0)));
-    lower_out_suggested(L, from_planes(L, p, out[1], p->out), lower_suggests_channels_last(lower_tensor(L, 0)));
+    lower_out_suggested(L, from_planes(L, p, out[0], p->out), lower_tensor(L, 0));
+    lower_out_suggested(L, from_planes(L, p, out[1], p->out), lower_tensor(L, 0));
     return TT_OK;
 }
 
@@ -450,7 +450,7 @@ LOWER(lower_max_pool_backward) {
     tt_dtype wide = lower_accumulate_dtype(p.x.dtype);
     hlo_ref dy = hlo_reshape(L->g, hlo_convert(L->g, lower_value(L, 0), wide), p.n + 1, dims);
     hlo_ref dx = max_backward(L, &p, dy, hlo_reshape(L->g, lower_value(L, 7), p.n + 1, dims));
-    lower_out_suggested(L, from_planes(L, &p, hlo_convert(L->g, dx, p.x.dtype), p.in), lower_suggests_channels_last(lower_tensor(L, 1)));
+    lower_out_suggested(L, from_planes(L, &p, hlo_convert(L->g, dx, p.x.dtype), p.in), lower_tensor(L, 1));
     return TT_OK;
 }
 
@@ -467,7 +467,7 @@ LOWER(lower_adaptive_max_pool_backward) {
     hlo_ref dy = hlo_reshape(L->g, hlo_convert(L->g, lower_value(L, 0), lower_accumulate_dtype(p.x.dtype)),
                              n + 1, dims);
     hlo_ref dx = max_backward(L, &p, dy, hlo_reshape(L->g, lower_value(L, 2), n + 1, dims));
-    lower_out_suggested(L, from_planes(L, &p, hlo_convert(L->g, dx, p.x.dtype), p.in), lower_suggests_channels_last(lower_tensor(L, 1)));
+    lower_out_suggested(L, from_planes(L, &p, hlo_convert(L->g, dx, p.x.dtype), p.in), lower_tensor(L, 1));
     return TT_OK;
 }
 
@@ -530,7 +530,7 @@ LOWER(lower_avg_pool) {
     hlo_ref y = hlo_reduce_window(g, HLO_ADD, x, HLO_NONE, &(hlo_window){.size = size, .stride = stride});
     hlo_type t = piece_type(L, y);
     y = hlo_div(g, y, divisors(L, &p, lower_bool(L, 5, true), lower_int(L, 6, 0), &t));
-    lower_out_suggested(L, from_planes(L, &p, hlo_convert(g, y, p.x.dtype), p.out), lower_suggests_channels_last(lower_tensor(L, 0)));
+    lower_out_suggested(L, from_planes(L, &p, hlo_convert(g, y, p.x.dtype), p.out), lower_tensor(L, 0));
     return TT_OK;
 }
 
@@ -558,7 +558,7 @@ LOWER(lower_avg_pool_backward) {
         axes[d] = axis_turned(L, &axes[d]);
     }
     hlo_ref dx = resample(L, hlo_reshape(g, lower_value(L, 0), p.n + 1, dims), p.n, axes);
-    lower_out_suggested(L, from_planes(L, &p, hlo_convert(g, dx, p.x.dtype), p.in), lower_suggests_channels_last(lower_tensor(L, 1)));
+    lower_out_suggested(L, from_planes(L, &p, hlo_convert(g, dx, p.x.dtype), p.in), lower_tensor(L, 1));
     return TT_OK;
 }
 
@@ -598,7 +598,7 @@ static tt_status adaptive_average(tt_lower *L, const pool *p, hlo_ref x, bool ba
         }
         x = resample(L, x, p->n, axes);
     }
-    lower_out_suggested(L, from_planes(L, p, hlo_convert(g, x, p->x.dtype), to), lower_suggests_channels_last(like));
+    lower_out_suggested(L, from_planes(L, p, hlo_convert(g, x, p->x.dtype), to), like);
     return TT_OK;
 }
 
@@ -642,6 +642,6 @@ LOWER(lower_max_unpool) {
     with_batch(&p, p.out, dims);
     hlo_ref y = scatter_planes(L, &p, hlo_reshape(L->g, lower_value(L, 1), n + 1, dims),
                                hlo_reshape(L->g, lower_value(L, 0), n + 1, dims), HLO_INVALID);
-    lower_out_suggested(L, from_planes(L, &p, y, p.in), lower_suggests_channels_last(lower_tensor(L, 0)));
+    lower_out_suggested(L, from_planes(L, &p, y, p.in), lower_tensor(L, 0));
     return TT_OK;
 }

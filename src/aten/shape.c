@@ -47,7 +47,7 @@ LOWER_FN(lower_shape_cat) {
         hlo_type none = hlo_type_make(dtype, 1, (const int64_t[]){0});
         lower_out(L, hlo_splat(L->g, &none, 0));
     } else {
-        lower_out_suggested(L, kept == 1 ? parts[0] : hlo_concatenate(L->g, kept, parts, dim), last);
+        lower_out_channels_last(L, kept == 1 ? parts[0] : hlo_concatenate(L->g, kept, parts, dim), last);
     }
     return hlo_graph_take_error(L->g);
 }
@@ -177,7 +177,7 @@ LOWER_FN(lower_shape_roll) {
         TT_TRY(hlo_graph_take_error(L->g));
         r = rotate(L, r, d, shifts.v[i]);
     }
-    lower_out_suggested(L, r, dims.n && lower_suggests_channels_last(x));
+    lower_out_channels_last(L, r, dims.n && lower_suggests_channels_last(x));
     return hlo_graph_take_error(L->g);
 }
 
@@ -199,7 +199,7 @@ LOWER_FN(lower_shape_channel_shuffle) {
     for (int d = 2; d < x->rank; d++)
         dims[d + 1] = x->dims[d];
     hlo_ref r = piece_swap(L, hlo_reshape(L->g, x->value, x->rank + 1, dims), 1, 2);
-    lower_out_suggested(L, hlo_reshape(L->g, r, x->rank, x->dims), lower_suggests_channels_last(x));
+    lower_out_suggested(L, hlo_reshape(L->g, r, x->rank, x->dims), x);
     return hlo_graph_take_error(L->g);
 }
 

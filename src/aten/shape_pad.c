@@ -29,7 +29,7 @@ LOWER_FN(lower_shape_constant_pad) {
     if (cuts)
         lower_out_like(L, r, x);
     else
-        lower_out_suggested(L, r, lower_suggests_channels_last(x));
+        lower_out_suggested(L, r, x);
     return hlo_graph_take_error(L->g);
 }
 
@@ -110,7 +110,7 @@ LOWER_FN(lower_shape_pad) {
     hlo_ref r = x->value;
     for (int i = 0; i < pad.n / 2; i++)
         r = pad_dim(L, r, x->rank - 1 - i, positive(pad.v[2 * i]), positive(pad.v[2 * i + 1]), reflect);
-    lower_out_suggested(L, crop(L, r, pad, 1), lower_suggests_channels_last(x));
+    lower_out_suggested(L, crop(L, r, pad, 1), x);
     return hlo_graph_take_error(L->g);
 }
 
@@ -150,7 +150,7 @@ LOWER_FN(lower_shape_pad_backward) {
     r = crop(L, r, pad, -1);
     for (int i = 0; i < pad.n / 2; i++)
         r = unpad_dim(L, r, x->rank - 1 - i, positive(pad.v[2 * i]), positive(pad.v[2 * i + 1]), reflect);
-    lower_out_suggested(L, hlo_convert(L->g, r, grad->dtype), lower_suggests_channels_last(x));
+    lower_out_suggested(L, hlo_convert(L->g, r, grad->dtype), x);
     return hlo_graph_take_error(L->g);
 }
 

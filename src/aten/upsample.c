@@ -143,7 +143,7 @@ static tt_status upsample(tt_lower *L, bool backward) {
     }
     for (int d = n - 1; d >= 0 && (whole || moves); d--) /* the last dim first, while rows are short */
         x = whole ? repeat(L, x, d + 2, whole_factor(&axes[d])) : pick(L, x, d + 2, axes[d].out, axes[d].at);
-    lower_out_suggested(L, whole || moves ? x : resample(L, x, n, axes), lower_suggests_channels_last(lower_tensor(L, 0)));
+    lower_out_suggested(L, whole || moves ? x : resample(L, x, n, axes), lower_tensor(L, 0));
     return TT_OK;
 }
 

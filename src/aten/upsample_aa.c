@@ -69,7 +69,7 @@ static tt_status upsample_aa(tt_lower *L, bool backward) {
         if (backward)
             axes[k] = axis_turned(L, &axes[k]);
     }
-    lower_out_suggested(L, resample(L, lower_value(L, 0), 2, axes), lower_suggests_channels_last(lower_tensor(L, 0)));
+    lower_out_suggested(L, resample(L, lower_value(L, 0), 2, axes), lower_tensor(L, 0));
     return TT_OK;
 }
 

@@ -55,7 +55,7 @@ void attention_multiply(const eng_flavor *f, int64_t words, attention_left a, in
         const bool wide = n - j > f->nr / 2;
         const int64_t most = wide ? f->nr : f->nr / 2;
         f->direct[wide][rows](words, a.at, a.row, a.step, panel, b.ld, c + j, ldc, accumulate, whole ? most : eng_min(n - j, most),
-                                   factors);
+                              factors);
     }
 }
 

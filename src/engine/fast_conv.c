@@ -658,14 +658,12 @@ static tt_status run_phases(conv *c, int64_t full, bool whole) {
 
 /* The ways of channels that lie innermost. */
 static tt_status run_last(const conv *c, int64_t full, bool *out_done) {
-    *out_done = full == 1 && c->y_out == 1 && pointwise(c);
-    if (full == 1 && !*out_done)
-        *out_done = pointwise_gradient(c);
+    *out_done = full == 1 && ((c->y_out == 1 && pointwise(c)) || pointwise_gradient(c));
     if (full == 1 && !*out_done)
         TT_TRY(conv_by_depth_grad(c, out_done));
-    if (!*out_done && full)
+    if (!*out_done)
         TT_TRY(conv_by_depth(c, full, out_done));
-    if (!*out_done && full)
+    if (!*out_done)
         TT_TRY(conv_by_tiles(c, full, out_done));
     return TT_OK;
 }
@@ -689,7 +687,7 @@ static tt_status run_whole(const conv *whole, const window *windows, bool last) 
     if (full < all)
         memset(whole->y, 0, (size_t)whole->y_size); /* phases without taps */
     bool done = false;
-    if (last)
+    if (last && full)
         TT_TRY(run_last(c, full, &done));
     if (done || !full)
         return TT_OK;

@@ -59,7 +59,8 @@ void conv_gather_steps(const conv *, int64_t g, int64_t i, int64_t m, int64_t k0
 void conv_copy(char *to, int64_t to_step, const char *from, int64_t step, int64_t n, int64_t bytes);
 /* n blocks of `bytes`, to_step and step bytes apart. */
 void conv_copy_blocks(char *to, int64_t to_step, const char *from, int64_t step, int64_t n, int64_t bytes);
-/* The scratch that tasks share: a call with more bytes than before moves it, and what it held is lost. */
+/* The scratch that tasks share, a slot of its own where it is turned: a call with more bytes than before moves it, and what it held is lost. */
+tt_status conv_scratch(int slot, int64_t bytes, char **out);
 tt_status conv_shared_scratch(int64_t bytes, char **out);
 /* Replaces x by a copy at the start of the shared scratch, out_bytes of it with room for `more` after, in which taps stay inside:
  * padded, without elements that none reaches, and with images innermost if images_inner. */
@@ -75,6 +76,8 @@ void conv_add_sums(const conv *, char *to, const char *from, int64_t n);
 void conv_pack_weights(const conv *, int64_t g, int64_t i, int64_t m, int64_t k, int64_t kc, char *panel);
 /* A phase by Winograd's products (fast_conv_winograd.c); *out_done: whether it is one of its own. */
 tt_status conv_by_winograd(const conv *, bool *out_done);
+/* Images and rows [group, out] that it, or conv_by_tiles, left out: conv_in_order's. */
+tt_status conv_odd(const conv *, const uint8_t *odd_images, const uint8_t *odd_rows);
 tt_status conv_by_winograd_grad(const conv *, bool *out_done); /* of weights (fast_conv_winograd_grad.c) */
 /* 3x3 windows of channels that lie innermost, and the four phases of the gradient of step 2 (fast_conv_tiles.c). */
 tt_status conv_by_tiles(const conv *phases, int64_t n, bool *out_done);

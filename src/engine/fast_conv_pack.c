@@ -271,10 +271,14 @@ static int64_t gcd(int64_t a, int64_t b) {
     return b ? gcd(b, a % b) : a;
 }
 
-tt_status conv_shared_scratch(int64_t bytes, char **out) {
-    *out = eng_scratch(ENG_SLOT_SHARED, (size_t)bytes);
+tt_status conv_scratch(int slot, int64_t bytes, char **out) {
+    *out = eng_scratch(slot, (size_t)bytes);
     TT_CHECK(*out, RESOURCE_EXHAUSTED, "convolution: no memory for %lld bytes of scratch", (long long)bytes);
     return TT_OK;
+}
+
+tt_status conv_shared_scratch(int64_t bytes, char **out) {
+    return conv_scratch(ENG_SLOT_SHARED, bytes, out);
 }
 
 tt_status conv_pad(conv *c, int64_t more, int64_t *out_bytes) {

@@ -229,29 +229,6 @@ static void cut_tasks(tiled *t) {
     t->tasks = eng_blocks(t->rows, t->per_task);
 }
 
-/* Images and rows that were left out. */
-static tt_status run_odd(const tiled *t, const conv *phases, int64_t n) {
-    for (int64_t p = 0; p < n; p++) {
-        for (int64_t i = 0; i < phases->batch; i++)
-            if (t->odd_images[i]) {
-                conv part = phases[p];
-                part.batch = 1;
-                part.x += i * part.x_batch * 4;
-                part.y += i * part.y_batch * 4;
-                TT_TRY(conv_in_order(&part));
-            }
-        for (int64_t o = 0; o < phases->outs; o++)
-            if (t->odd_outs[o]) {
-                conv part = phases[p];
-                part.outs = 1;
-                part.w += o * part.w_out * 4;
-                part.y += o * part.y_out * 4;
-                TT_TRY(conv_in_order(&part));
-            }
-    }
-    return TT_OK;
-}
-
 tt_status conv_by_tiles(const conv *phases, int64_t n, bool *out_done) {
     const conv *c = phases;
     tiled t = {.c = c, .f = c->f};
@@ -266,5 +243,7 @@ tt_status conv_by_tiles(const conv *phases, int64_t n, bool *out_done) {
     cut_tasks(&t);
     eng_parallel(2 * t.panels, weights_task, &t);
     eng_parallel(t.tasks, tiles_task, &t);
-    return run_odd(&t, phases, n);
+    for (int64_t p = 0; p < n; p++)
+        TT_TRY(conv_odd(&phases[p], t.odd_images, t.odd_outs));
+    return TT_OK;
 }

@@ -73,8 +73,8 @@ tt_status conv_turn(const conv *c, conv *out_planes, bool *out_done) {
         return TT_OK;
     const int64_t x_bytes = eng_round_up(c->batch * c->groups * c->channels * x_cells * c->bytes, 64) + 256;
     const int64_t y_bytes = c->batch * c->groups * c->outs * y_cells * c->y_bytes + 256;
-    char *room = eng_scratch(ENG_SLOT_TURNED, (size_t)(x_bytes + y_bytes));
-    TT_CHECK(room, RESOURCE_EXHAUSTED, "convolution: no memory for %lld bytes of scratch", (long long)(x_bytes + y_bytes));
+    char *room;
+    TT_TRY(conv_scratch(ENG_SLOT_TURNED, x_bytes + y_bytes, &room));
     turn t = {.c = c, .from = c->x, .to = room, .to_planes = true, .bytes = c->bytes, .images = c->batch, .cells = x_cells,
               .channels = c->groups * c->channels};
     run(&t);

@@ -234,10 +234,9 @@ static void cut_tasks(winograd *w) {
 }
 
 /* Images and rows that were left out. */
-static tt_status run_odd(const winograd *w) {
-    const conv *c = w->c;
+tt_status conv_odd(const conv *c, const uint8_t *odd_images, const uint8_t *odd_rows) {
     for (int64_t n = 0; n < c->batch; n++)
-        if (w->odd_images[n]) {
+        if (odd_images[n]) {
             conv part = *c;
             part.batch = 1;
             part.x += n * c->x_batch * c->bytes;
@@ -245,7 +244,7 @@ static tt_status run_odd(const winograd *w) {
             TT_TRY(conv_in_order(&part));
         }
     for (int64_t r = 0; r < c->groups * c->outs; r++)
-        if (w->odd_rows[r]) {
+        if (odd_rows[r]) {
             const int64_t g = r / c->outs, o = r % c->outs;
             conv part = *c;
             part.groups = part.outs = 1;
@@ -273,5 +272,5 @@ tt_status conv_by_winograd(const conv *c, bool *out_done) {
     cut_tasks(&w);
     eng_parallel(c->groups * w.row_panels, weights_task, &w);
     eng_parallel(c->groups * w.blocks * w.row_blocks, tiles_task, &w);
-    return run_odd(&w);
+    return conv_odd(c, w.odd_images, w.odd_rows);
 }

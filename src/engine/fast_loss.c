@@ -52,10 +52,8 @@ static void entropy_task(void *context, int64_t task, int worker) {
     const int64_t size = tt_dtype_size(s->dtype), end = eng_min(s->rows, (task + 1) * s->per_task);
     float *work = s->dtype == TT_F32 ? NULL : eng_scratch_need(ENG_SLOT_A, (size_t)(s->classes * 4));
     for (int64_t i = task * s->per_task; i < end; i++) {
-        if (s->target[i] == s->ignored)
-            continue;
-        const int64_t class = class_of(s->target[i], s->classes);
-        s->kernels->log_softmax_at(s->dtype, 1, s->classes, s->x + i * s->classes * size, &class, s->chosen + i, work);
+        if (s->target[i] != s->ignored)
+            s->chosen[i] = s->kernels->log_softmax_at(s->dtype, s->classes, s->x + i * s->classes * size, class_of(s->target[i], s->classes), work);
     }
 }
 

@@ -1,24 +1,8 @@
 /* kernel_depth.h - template: depthwise convolutions of channels that lie innermost. A vector of channels is read for each tap, as often
  * as arithmetic asks for it: there is nothing to turn, to pad or to keep. */
 
-/* `cells` neighbouring outputs of one vector of channels from c on, a constant. */
-INLINE void depth_block(const tt_dtype type, const int cells, const bool whole, const eng_depth *d, int64_t c, const void *x, void *y) {
-    vf sum[8];
-    _Pragma("GCC unroll 8") for (int j = 0; j < cells; j++) sum[j] = v_zero();
-    for (int64_t t = 0; t < d->taps; t++) {
-        const vf w = v_load(d->w + d->w_at[t] + c);
-        const int64_t at = d->at[t] + c;
-        _Pragma("GCC unroll 8") for (int j = 0; j < cells; j++) sum[j] =
-            v_fma(w, whole ? v_get(type, x, at + j * d->x_step) : v_get_n(type, x, at + j * d->x_step, d->channels - c), sum[j]);
-    }
-    _Pragma("GCC unroll 8") for (int j = 0; j < cells; j++)
-        if (whole)
-            v_put(type, y, j * d->y_step + c, sum[j]);
-        else
-            v_put_n(type, y, j * d->y_step + c, sum[j], d->channels - c);
-}
-
-/* The same where taps are runs of `run` neighbours, and cells `step` of these apart: every vector of x is read once a run. */
+/* `cells` neighbouring outputs of one vector of channels from c on. Taps are runs of `run` neighbours (1: any taps), and cells `step` of these
+ * apart: every vector of x is read once a run. All are constants. */
 INLINE void depth_runs(const tt_dtype type, const int cells, const int run, const int step, const bool whole, const eng_depth *d, int64_t c,
                        const void *x, void *y) {
     const int64_t next = step == 1 ? d->x_step : d->x_step / step;
@@ -44,7 +28,7 @@ INLINE void depth_runs(const tt_dtype type, const int cells, const int run, cons
 
 INLINE void depth_cells(const tt_dtype type, const int cells, const bool whole, const eng_depth *d, int64_t c, const void *x, void *y) {
     if (cells < 4 || !d->run)
-        depth_block(type, cells, whole, d, c, x, y);
+        depth_runs(type, cells, 1, 1, whole, d, c, x, y);
     else if (d->run == 3 && d->step == 1)
         depth_runs(type, cells, 3, 1, whole, d, c, x, y);
     else if (d->run == 3)
@@ -86,12 +70,9 @@ INLINE void depth_typed(const tt_dtype type, const eng_depth *d, const char *x, 
 }
 
 static void depth_row(tt_dtype type, const eng_depth *d, const void *x, int64_t n, void *y) {
-    if (type == TT_F32)
-        depth_typed(TT_F32, d, x, n, y);
-    else if (type == TT_BF16)
-        depth_typed(TT_BF16, d, x, n, y);
-    else
-        depth_typed(TT_F16, d, x, n, y);
+#define CALL(T) depth_typed(T, d, x, n, y)
+    BY_TYPE(type, CALL);
+#undef CALL
 }
 
 /* ---- gradients of weights: a sum for each tap, over neighbouring cells of y's gradient ---- */
@@ -169,10 +150,7 @@ INLINE void depth_grad_typed(const tt_dtype type, const eng_depth *d, const void
 }
 
 static void depth_grad(tt_dtype type, const eng_depth *d, const void *x, const void *g, int64_t n, float *sums) {
-    if (type == TT_F32)
-        depth_grad_typed(TT_F32, d, x, g, n, sums);
-    else if (type == TT_BF16)
-        depth_grad_typed(TT_BF16, d, x, g, n, sums);
-    else
-        depth_grad_typed(TT_F16, d, x, g, n, sums);
+#define CALL(T) depth_grad_typed(T, d, x, g, n, sums)
+    BY_TYPE(type, CALL);
+#undef CALL
 }

@@ -78,16 +78,14 @@ INLINE void softmax_typed(const tt_dtype type, int64_t rows, int64_t n, bool log
     }
 }
 
-/* Element at[r] of the logarithm of each row's softmax: what softmax writes there. */
-INLINE void log_softmax_at_typed(const tt_dtype type, int64_t rows, int64_t n, const void *x, const int64_t *at, float *out, float *work) {
-    for (int64_t r = 0; r < rows; r++) {
-        const float *in = row_floats(type, r, n, x, work);
-        const float top = row_max(in, n);
-        const float sum = row_exp(NULL, in, top, n);
-        float y[SIMD_VL];
-        v_put_n(type, y, 0, v_set(in[at[r]]) - v_set(top) - v_set(logf(sum)), 1);
-        v_store_n(out + r, v_get_n(type, y, 0, 1), 1);
-    }
+/* Element `at` of the logarithm of a row's softmax: what softmax writes there. */
+INLINE float log_softmax_at_typed(const tt_dtype type, int64_t n, const void *x, int64_t at, float *work) {
+    const float *in = row_floats(type, 0, n, x, work);
+    const float top = row_max(in, n);
+    const float sum = row_exp(NULL, in, top, n);
+    float y;
+    v_put_n(type, &y, 0, v_set(in[at]) - v_set(top) - v_set(logf(sum)), 1);
+    return v_scalar(type, &y, 0);
 }
 
 INLINE void softmax_backward_typed(const tt_dtype type, int64_t rows, int64_t n, const bool log,
@@ -170,24 +168,13 @@ INLINE void norm_backward_typed(const tt_dtype type, const eng_norm *a, int64_t 
     }
 }
 
-#define BY_TYPE(TYPE, CALL)                                                                                  \
-    do {                                                                                                     \
-        if ((TYPE) == TT_F32) {                                                                              \
-            CALL(TT_F32);                                                                                    \
-        } else if ((TYPE) == TT_BF16) {                                                                      \
-            CALL(TT_BF16);                                                                                   \
-        } else {                                                                                             \
-            CALL(TT_F16);                                                                                    \
-        }                                                                                                    \
-    } while (0)
-
 static void softmax(tt_dtype type, int64_t rows, int64_t n, bool log, const void *x, void *y, float *work) {
 #define CALL(T) softmax_typed(T, rows, n, log, x, y, work)
     BY_TYPE(type, CALL);
 #undef CALL
 }
-static void log_softmax_at(tt_dtype type, int64_t rows, int64_t n, const void *x, const int64_t *at, float *out, float *work) {
-#define CALL(T) log_softmax_at_typed(T, rows, n, x, at, out, work)
+static float log_softmax_at(tt_dtype type, int64_t n, const void *x, int64_t at, float *work) {
+#define CALL(T) return log_softmax_at_typed(T, n, x, at, work)
     BY_TYPE(type, CALL);
 #undef CALL
 }
@@ -321,21 +308,24 @@ static void query_keys(tt_dtype type, const float *q, const void *x, int64_t row
 }
 
 /* y[i] = the sum of w[r] x[r n + i] */
-static void query_values(tt_dtype type, const float *w, const void *x, int64_t rows, int64_t n, float *y) {
-#define CALL(T)                                                                                              \
-    for (int64_t i = 0; i < n; i += 4 * SIMD_VL) {                                                           \
-        vf sum[4] = {v_zero(), v_zero(), v_zero(), v_zero()};                                                \
-        for (int64_t r = 0; r < rows; r++) {                                                                 \
-            const vf factor = v_set(w[r]);                                                                   \
-            if (n - i >= 4 * SIMD_VL)                                                                        \
-                _Pragma("GCC unroll 4") for (int j = 0; j < 4; j++) sum[j] =                                 \
-                    v_fma(factor, v_get(T, x, r * n + i + j * SIMD_VL), sum[j]);                             \
-            else                                                                                             \
-                _Pragma("GCC unroll 4") for (int j = 0; j < 4; j++) sum[j] =                                 \
-                    v_fma(factor, v_get_n(T, x, r * n + i + j * SIMD_VL, n - i - j * SIMD_VL), sum[j]);      \
-        }                                                                                                    \
-        _Pragma("GCC unroll 4") for (int j = 0; j < 4; j++) v_store_n(y + i + j * SIMD_VL, sum[j], n - i - j * SIMD_VL); \
+INLINE void query_values_typed(const tt_dtype type, const float *w, const void *x, int64_t rows, int64_t n, float *y) {
+    for (int64_t i = 0; i < n; i += 4 * SIMD_VL) {
+        vf sum[4] = {v_zero(), v_zero(), v_zero(), v_zero()};
+        for (int64_t r = 0; r < rows; r++) {
+            const vf factor = v_set(w[r]);
+            if (n - i >= 4 * SIMD_VL)
+                _Pragma("GCC unroll 4") for (int j = 0; j < 4; j++) sum[j] =
+                    v_fma(factor, v_get(type, x, r * n + i + j * SIMD_VL), sum[j]);
+            else
+                _Pragma("GCC unroll 4") for (int j = 0; j < 4; j++) sum[j] =
+                    v_fma(factor, v_get_n(type, x, r * n + i + j * SIMD_VL, n - i - j * SIMD_VL), sum[j]);
+        }
+        _Pragma("GCC unroll 4") for (int j = 0; j < 4; j++) v_store_n(y + i + j * SIMD_VL, sum[j], n - i - j * SIMD_VL);
     }
+}
+
+static void query_values(tt_dtype type, const float *w, const void *x, int64_t rows, int64_t n, float *y) {
+#define CALL(T) query_values_typed(T, w, x, rows, n, y)
     BY_TYPE(type, CALL);
 #undef CALL
 }

@@ -128,7 +128,7 @@ TILE_EACH(TILE_DEFINE)
 #define TILE_DEFINE(MR)                                                                                      \
     static void TILE(packed_##MR)(int64_t words, const void *a, const void *b, void *c, int64_t ldc,         \
                                   bool accumulate, int64_t n) {                                              \
-        TILE(body)(MR, 2, true, words, a, 0, 0, b, 2 * TILE_VL, c, ldc, accumulate, n, NULL);                      \
+        TILE(body)(MR, 2, true, words, a, 0, 0, b, 2 * TILE_VL, c, ldc, accumulate, n, NULL);                \
     }                                                                                                        \
     static void TILE(lanes_##MR)(int64_t words, const void *a, int64_t row_bytes, const int32_t *a_at,       \
                                  const void *b0, const void *b1, const int32_t *b_at, const void *next,      \

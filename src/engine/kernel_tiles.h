@@ -55,17 +55,11 @@ INLINE void tiles_g(const eng_tiles_kind kind, vf w[4]) {
 /* Copies n floats; true: one is no number or beyond ENG_WINOGRAD_MOST. */
 static bool tiles_copy(const float *x, int64_t n, float *to) {
     vi bad = {};
-    int64_t i = 0;
-    for (; i + SIMD_VL <= n; i += SIMD_VL) {
-        const vf v = v_load(x + i);
+    EACH_VECTOR(n, {
+        const vf v = v_load_n(x + i, left);
         bad |= ((vi)v & 0x7fffffff) > ENG_WINOGRAD_MOST;
-        v_store(to + i, v);
-    }
-    if (i < n) {
-        const vf v = v_load_n(x + i, n - i);
-        bad |= ((vi)v & 0x7fffffff) > ENG_WINOGRAD_MOST;
-        v_store_n(to + i, v, n - i);
-    }
+        v_store_n(to + i, v, left);
+    });
     return v_bits(bad) != 0;
 }
 

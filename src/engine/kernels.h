@@ -209,8 +209,8 @@ typedef struct eng_kernels {
                       int64_t count);
     /* softmax or log_softmax of rows; work: n floats unless f32 */
     void (*softmax)(tt_dtype, int64_t rows, int64_t n, bool log, const void *x, void *y, float *work);
-    /* element at[r] of log_softmax's row r, rounded to the type */
-    void (*log_softmax_at)(tt_dtype, int64_t rows, int64_t n, const void *x, const int64_t *at, float *out, float *work);
+    /* element `at` of a row's log_softmax, rounded to the type */
+    float (*log_softmax_at)(tt_dtype, int64_t n, const void *x, int64_t at, float *work);
     void (*softmax_backward)(tt_dtype, int64_t rows, int64_t n, bool log, const void *g, const void *y,
                              void *dx);
     void (*norm)(const eng_norm *, int64_t first, int64_t rows);

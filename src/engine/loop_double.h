@@ -5,7 +5,6 @@
 #else
 #define dfma(a, b, c) ((a) * (b) + (c))
 #endif
-#define DINLINE static inline __attribute__((always_inline))
 
 enum { DBLOCK = 64 };
 

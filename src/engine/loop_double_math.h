@@ -5,17 +5,6 @@
 /* x rounded to a whole number that lies in the low bits of the sum: |x| < 2^51 */
 #define DROUND 6755399441055744.0
 
-DINLINE uint64_t dbits(double x) {
-    uint64_t u;
-    memcpy(&u, &x, 8);
-    return u;
-}
-DINLINE double dfrom(uint64_t u) {
-    double x;
-    memcpy(&x, &u, 8);
-    return x;
-}
-
 /* e^r less 1 + r, over r^2: |r| up to ln2 / 2 */
 DINLINE double dexp_of(double r) {
     double p = 2.09112987659401982e-9;

@@ -256,7 +256,6 @@ static jit_code place_locked(const jit_program *p) {
     return code;
 }
 
-
 bool jit_takes_rows(const eng_loop *l) {
     bool takes = eng_isa_level() >= ENG_ISA_AVX512 && tt_env_int(TT_ENV_JIT) && l->n_dims > 1 && l->n_slots <= JIT_ROW_SLOTS;
     for (int i = 0; i < l->n_sources; i++) {

@@ -201,23 +201,24 @@ PLAIN2(k_next_after_F, int32_t, int32_t, next_after_bits(x, y))
 
 /* f64 */
 #define dabs(x) __builtin_fabs(x)
+#define DINLINE static inline __attribute__((always_inline))
+DINLINE uint64_t dbits(double x) {
+    uint64_t u;
+    memcpy(&u, &x, 8);
+    return u;
+}
+DINLINE double dfrom(uint64_t u) {
+    double x;
+    memcpy(&x, &u, 8);
+    return x;
+}
 /* NaN wins, +0 over -0; where both are zeros their bits tell */
-static inline __attribute__((always_inline)) double dmax(double x, double y) {
-    uint64_t u, v;
-    double both, most = x > y ? x : y;
-    memcpy(&u, &x, 8), memcpy(&v, &y, 8);
-    u &= v;
-    memcpy(&both, &u, 8);
-    most = x == y ? both : most;
+DINLINE double dmax(double x, double y) {
+    const double most = x == y ? dfrom(dbits(x) & dbits(y)) : x > y ? x : y;
     return x != x ? x : most;
 }
-static inline __attribute__((always_inline)) double dmin(double x, double y) {
-    uint64_t u, v;
-    double both, least = x < y ? x : y;
-    memcpy(&u, &x, 8), memcpy(&v, &y, 8);
-    u |= v;
-    memcpy(&both, &u, 8);
-    least = x == y ? both : least;
+DINLINE double dmin(double x, double y) {
+    const double least = x == y ? dfrom(dbits(x) | dbits(y)) : x < y ? x : y;
     return x != x ? x : least;
 }
 PLAIN1(k_abs_D, double, double, dabs(x))

@@ -328,48 +328,63 @@ static bool has_plain_rows(const eng_loop *l) {
     return plain;
 }
 
-/* Rows of such a loop, up to the end of the dim that they lie along: how many. */
+/* Rows of such a loop: where the maps start, and the bytes by which they, and the moving slots, go from row to row. */
+typedef struct plain_rows {
+    int64_t n;
+    const char *from[MOST_MAPS];
+    int64_t step[MOST_MAPS], moves[MOST_MAPS];
+} plain_rows;
+
+static void move_rows(const eng_loop *l, frame *f, const plain_rows *p, int64_t rows) {
+    for (int k = 0; k < l->n_moving; k++)
+        f->at[l->moving[k]] = (const char *)f->at[l->moving[k]] + rows * p->moves[k];
+}
+
+/* The code goes from row to row. */
+static void rows_at_once(const eng_loop *l, frame *f, const plain_rows *p) {
+    int64_t block[2 + 2 * JIT_ROW_SLOTS] = {p->n, l->row}, *slots = block + 2, *moves = slots + JIT_ROW_SLOTS;
+    for (int k = 0; k < l->n_sources; k++)
+        slots[k] = (intptr_t)f->at[k];
+    for (int k = 0; k < l->n_maps; k++)
+        slots[l->maps[k]] = (intptr_t)p->from[k], moves[l->maps[k]] = p->step[k];
+    for (int k = 0; k < l->n_moving; k++)
+        slots[l->moving[k]] = (intptr_t)f->at[l->moving[k]], moves[l->moving[k]] = p->moves[k];
+    l->rows((const void *const *)(const void *)slots, 0);
+    move_rows(l, f, p, p->n);
+}
+
+static void rows_one_by_one(const eng_loop *l, frame *f, const plain_rows *p) {
+    for (int64_t r = 0; r < p->n; r++) {
+        for (int k = 0; k < l->n_maps; k++) {
+            const char *from = p->from[k] + r * p->step[k];
+            if (l->sources[l->maps[k]].strides[l->n_dims - 1])
+                f->at[l->maps[k]] = from;
+            else if (!r || p->step[k])
+                spread((void *)f->at[l->maps[k]], from, 4, 16);
+        }
+        f->code(f->at, l->row);
+        move_rows(l, f, p, 1);
+    }
+}
+
+/* Runs such rows, up to the end of the dim that they lie along: how many. */
 static int64_t run_plain_rows(const eng_loop *l, frame *f, int64_t rows) {
     const int along = l->n_dims - 2;
-    const int64_t n = loop_min(rows, l->dims[along] - f->coordinate[along]);
-    const char *from[MOST_MAPS];
-    int64_t step[MOST_MAPS], moves[MOST_MAPS], block[2 + 2 * JIT_ROW_SLOTS] = {n, l->row}; /* for l->rows */
-    bool one[MOST_MAPS];
+    plain_rows p = {.n = loop_min(rows, l->dims[along] - f->coordinate[along])};
     for (int k = 0; k < l->n_maps; k++) {
         const loop_source *s = &l->sources[l->maps[k]];
-        from[k] = f->base[l->maps[k]] + f->offset[l->maps[k]] * s->size;
-        step[k] = s->strides[along] * s->size;
-        one[k] = s->strides[l->n_dims - 1] == 0;
-        f->offset[l->maps[k]] += s->strides[along] * (n - 1);
+        p.from[k] = f->base[l->maps[k]] + f->offset[l->maps[k]] * s->size;
+        p.step[k] = s->strides[along] * s->size;
+        f->offset[l->maps[k]] += s->strides[along] * (p.n - 1);
         f->filled[l->maps[k]] = -1;
     }
     for (int k = 0; k < l->n_moving; k++)
-        moves[k] = l->moving[k] < l->n_sources ? l->row * l->sources[l->moving[k]].size
-                                               : l->row * l->output_size[l->moving[k] - l->n_sources] + f->gap;
-    for (int k = 0; l->rows && k < l->n_sources; k++)
-        block[2 + k] = (intptr_t)f->at[k];
-    for (int k = 0; l->rows && k < l->n_maps; k++)
-        block[2 + l->maps[k]] = (intptr_t)from[k], block[2 + JIT_ROW_SLOTS + l->maps[k]] = step[k];
-    for (int k = 0; l->rows && k < l->n_moving; k++)
-        block[2 + l->moving[k]] = (intptr_t)f->at[l->moving[k]], block[2 + JIT_ROW_SLOTS + l->moving[k]] = moves[k];
-    if (l->rows)
-        l->rows((const void *const *)(const void *)(block + 2), 0);
-    for (int k = 0; l->rows && k < l->n_moving; k++)
-        f->at[l->moving[k]] = (const char *)f->at[l->moving[k]] + n * moves[k];
-    for (int64_t r = 0; !l->rows && r < n; r++) {
-        for (int k = 0; k < l->n_maps; k++, from[k - 1] += step[k - 1]) {
-            if (!one[k])
-                f->at[l->maps[k]] = from[k];
-            else if (!r || step[k])
-                spread((void *)f->at[l->maps[k]], from[k], 4, 16);
-        }
-        f->code(f->at, l->row);
-        for (int k = 0; k < l->n_moving; k++)
-            f->at[l->moving[k]] = (const char *)f->at[l->moving[k]] + moves[k];
-    }
-    f->coordinate[along] += n - 1;
+        p.moves[k] = l->moving[k] < l->n_sources ? l->row * l->sources[l->moving[k]].size
+                                                 : l->row * l->output_size[l->moving[k] - l->n_sources] + f->gap;
+    (l->rows ? rows_at_once : rows_one_by_one)(l, f, &p);
+    f->coordinate[along] += p.n - 1;
     next_row(l, f);
-    return n;
+    return p.n;
 }
 
 static void run_rows(const eng_loop *l, frame *f, void *const *inputs, void *const *outputs, int64_t from, int64_t to) {

@@ -292,7 +292,10 @@ static bool hands_over(eng_queue *q, const tt_pjrt_loaded *l) {
         atomic_store_explicit(&q->stay, paid ? 0 : STAY, memory_order_relaxed);
         return paid;
     }
-    atomic_store_explicit(stay ? &q->stay : &q->handed_over, stay ? stay - 1 : atomic_load_explicit(&q->handed_over, memory_order_relaxed) + 1, memory_order_relaxed);
+    if (stay)
+        atomic_store_explicit(&q->stay, stay - 1, memory_order_relaxed);
+    else
+        atomic_fetch_add_explicit(&q->handed_over, 1, memory_order_relaxed);
     return !stay;
 }
 

@@ -226,18 +226,17 @@ static void look_through_widening(hlo_graph *g, hlo_node *n) {
 }
 
 /* ---- losses ---- */
-static int count_uses(const hlo_graph *g, const hlo_block *block, hlo_ref r) {
-    int n = 0;
+/* uses[value]: how often the block and what it contains use it. */
+static void count_uses(const hlo_graph *g, const hlo_block *block, int *uses) {
     for (int i = 0; i < block->n_results; i++)
-        n += block->results[i] == r;
+        uses[block->results[i]]++;
     for (int i = 0; i < block->n_nodes; i++) {
         const hlo_node *user = hlo_node_at(g, block->nodes[i]);
         for (uint32_t k = 0; k < user->n_operands; k++)
-            n += user->operands[k] == r;
+            uses[user->operands[k]]++;
         for (int k = 0; k < user->n_regions; k++)
-            n += count_uses(g, user->regions[k], r);
+            count_uses(g, user->regions[k], uses);
     }
-    return n;
 }
 
 static bool is_composite(const hlo_node *n, const char *name) {
@@ -245,11 +244,11 @@ static bool is_composite(const hlo_node *n, const char *name) {
 }
 
 /* The logarithm of a softmax of which a loss reads an element a row need not be written. */
-static void look_through_softmax(hlo_graph *g, const hlo_block *block, hlo_node *n) {
+static void look_through_softmax(hlo_graph *g, const int *uses, hlo_node *n) {
     const hlo_node *x = hlo_node_at(g, n->operands[0]);
     const char *how = hlo_attr_text(x, HLO_A_COMPOSITE_ATTRIBUTES, NULL);
     if (!is_composite(x, "tt.softmax") || !eng_composite_attr_bool(how, "log", false) || eng_composite_attr_double(how, "dim", 1) != 1 ||
-        count_uses(g, block, n->operands[0]) != 1)
+        uses[n->operands[0]] != 1)
         return;
     hlo_attr *attrs = tt_arena_copy(g->arena, n->attrs, sizeof(hlo_attr) * n->n_attrs);
     attrs[hlo_attr_find(n, HLO_A_COMPOSITE_NAME) - n->attrs].text = "tt.cross_entropy";
@@ -341,6 +340,7 @@ static void look_through_pairs(hlo_graph *g, hlo_node *n) {
 
 void eng_canonicalise(hlo_graph *g, hlo_block *block) {
     tt_arena *scratch = tt_arena_create();
+    int *uses = NULL; /* before the first loss that asks: no rewrite gives a value that has one use another */
     for (int i = 0; i < block->n_nodes; i++) {
         hlo_node *n = hlo_node_at(g, block->nodes[i]);
         for (int r = 0; r < n->n_regions; r++)
@@ -358,8 +358,13 @@ void eng_canonicalise(hlo_graph *g, hlo_block *block) {
             look_through_pairs(g, n);
         if (n->op == HLO_DOT_GENERAL)
             look_through_transposes(g, n);
-        if (is_composite(n, "tt.nll_loss"))
-            look_through_softmax(g, block, n);
+        if (is_composite(n, "tt.nll_loss")) {
+            if (!uses) {
+                uses = TT_NEW_N(scratch, int, g->n_nodes);
+                count_uses(g, block, uses);
+            }
+            look_through_softmax(g, uses, n);
+        }
         if (n->op == HLO_CONVOLUTION)
             look_through_reverse(g, n);
         if (n->op < HLO_N_OPS && eng_ref_kernels[n->op] && foldable(g, n))

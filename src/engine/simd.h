@@ -500,6 +500,18 @@ INLINE void v_put_n(tt_dtype type, void *p, int64_t i, vf v, int64_t n) {
         }                                                                                                    \
     } while (0)
 
+/* A function of a constant type by the type at hand. */
+#define BY_TYPE(TYPE, CALL)                                                                                  \
+    do {                                                                                                     \
+        if ((TYPE) == TT_F32) {                                                                              \
+            CALL(TT_F32);                                                                                    \
+        } else if ((TYPE) == TT_BF16) {                                                                      \
+            CALL(TT_BF16);                                                                                   \
+        } else {                                                                                             \
+            CALL(TT_F16);                                                                                    \
+        }                                                                                                    \
+    } while (0)
+
 INLINE float v_scalar(tt_dtype type, const void *p, int64_t i) {
     return v_get_n(type, p, i, 1)[0];
 }

@@ -135,7 +135,9 @@ static hlo_ref make_untransposed(hlo_graph *g, hlo_op op, int n_operands, const 
     hlo_ref inner[MOST];
     hlo_ints p = {0, NULL};
     int64_t permutation[HLO_MAX_RANK], back[HLO_MAX_RANK];
-    for (int i = 0; i < n_operands && n_operands <= MOST; i++)
+    if (n_operands > MOST)
+        return HLO_NONE;
+    for (int i = 0; i < n_operands; i++)
         if (!p.n && hlo_node_at(g, operands[i])->op == HLO_TRANSPOSE)
             p = hlo_attr_ints(hlo_node_at(g, operands[i]), HLO_A_PERMUTATION);
     if (!p.n)
